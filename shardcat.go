@@ -120,10 +120,10 @@ func Open(ctx context.Context, place string, o Options) (*Catalog, error) {
 	in := catalog.Options{URI: o.Catalog, Warehouse: place, Vault: o.Vault}
 	switch {
 	case place == "":
-		return nil, fmt.Errorf("%w: no place to open: want a folder, or a URL as s3://bucket/folder", ErrInvalid)
+		return nil, fmt.Errorf("%w: missing location: use a folder, or a URL such as s3://bucket/folder", ErrInvalid)
 	case o.Catalog != "":
 	case isURL(place):
-		return nil, fmt.Errorf("%w: %s is not a local folder, so its catalog lies elsewhere: name it by Options.Catalog, as sqlite:PATH or rest+https://HOST",
+		return nil, fmt.Errorf("%w: %s is not a local folder: set Options.Catalog to its catalog, such as sqlite:PATH or rest+https://HOST",
 			ErrInvalid, place)
 	default:
 		folder := strings.TrimPrefix(place, "file://")

@@ -269,7 +269,7 @@ func (c *Client) add(root string, bucket Bucket, given bool, query string) error
 	}
 	if m, there := c.mounts[root]; there {
 		if given && !sameQuery(query, m.query) {
-			return cannotOpen(root, errors.Join(errors.New("the bucket is open with other options"), bucket.Close()))
+			return cannotOpen(root, errors.Join(errors.New("the bucket is already open with other options"), bucket.Close()))
 		}
 		return bucket.Close()
 	}

@@ -106,10 +106,10 @@ func TestWhatCannotBeMounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for raw, want := range map[string]string{
-		"nosuch://bucket/x?a=b": `open nosuch://bucket/x?…: no driver for scheme "nosuch"; there are:`,
+		"nosuch://bucket/x?a=b": `open nosuch://bucket/x?…: no driver for scheme "nosuch"; available:`,
 		"file://host/x":         "open file://host/x: a file URL with a host",
 		"mem://m/#x":            "open mem://m/?…: a fragment in the URL",
-		"mem://m/?other=option": "open mem://m/: the bucket is open with other options",
+		"mem://m/?other=option": "open mem://m/: the bucket is already open with other options",
 		"mem://%zz/":            "open mem://%zz/: malformed URL",
 	} {
 		_, err := sp.Mount(t.Context(), raw)

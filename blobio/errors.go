@@ -36,12 +36,12 @@ var (
 	// ErrChanged: the object is not the one that was opened: someone replaced it in place.
 	ErrChanged = apierror.ErrChanged
 	// ErrDamaged: what was read back is not what was written. The object was deleted.
-	ErrDamaged = errors.New("the store returned other bytes than were written")
+	ErrDamaged = errors.New("the store returned different bytes than were written")
 )
 
 // ErrNoCondition is matched by the error of a create that the store refused because it knows no conditions; nothing was
 // written. It is no class: the error is ErrDenied.
-var ErrNoCondition = errors.New("the store knows no conditional creates (If-None-Match)")
+var ErrNoCondition = errors.New("the store does not support conditional creation (If-None-Match)")
 
 // classes in the order in which an error that would match several is decided.
 var classes = []error{ErrCanceled, ErrClosed, ErrChanged, ErrNotFound, ErrDenied, ErrThrottled, ErrExists,

@@ -42,7 +42,7 @@ func driver(scheme string) (OpenBucket, error) {
 	if pkg := drivers[scheme]; pkg != "" {
 		return nil, fmt.Errorf("no driver for %s: import _ %q", scheme, driverPath+pkg)
 	}
-	return nil, fmt.Errorf("no driver for scheme %q; there are: %s", scheme, strings.Join(known, " "))
+	return nil, fmt.Errorf("no driver for scheme %q; available: %s", scheme, strings.Join(known, " "))
 }
 
 // driverPath is where the packages of drivers lie.

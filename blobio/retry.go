@@ -134,7 +134,7 @@ func (t *tries) again(ctx context.Context, err error) error {
 	case most > 0 && t.failed >= most || left <= 0:
 		return err
 	case asked > left:
-		return fmt.Errorf("%w; it asks to wait %s, which is more than is left of --retry-budget", err, asked.Round(time.Second))
+		return fmt.Errorf("%w; the store requests a delay of %s, longer than the remaining --retry-budget", err, asked.Round(time.Second))
 	}
 	wait := min(max(t.wait(first), asked), left)
 	if t.policy.Notify != nil {
@@ -311,10 +311,10 @@ type given struct {
 }
 
 // errUnordered asks for another pass.
-var errUnordered = errors.New("keys are in no order")
+var errUnordered = errors.New("keys are not in order")
 
 // errShuffled ends a list of which nothing is known.
-var errShuffled = fmt.Errorf("%w: the store lists keys in no order, and in another one each time", ErrUnknown)
+var errShuffled = fmt.Errorf("%w: the store lists keys unordered, in a different order each time", ErrUnknown)
 
 // ended is an error if the keys that were given before did not all come again.
 func (g *given) ended() error {

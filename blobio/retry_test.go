@@ -332,7 +332,7 @@ func TestRetryAfterBeyondTheBudget(t *testing.T) {
 		begin := time.Now()
 		_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 10))
 		wantClass(t, err, blobio.ErrThrottled)
-		if took := time.Since(begin); took > time.Second || sp.Counters().Gets != 1 || !strings.Contains(err.Error(), "asks to wait 10m0s, which is more than is left of --retry-budget") {
+		if took := time.Since(begin); took > time.Second || sp.Counters().Gets != 1 || !strings.Contains(err.Error(), "requests a delay of 10m0s, longer than the remaining --retry-budget") {
 			t.Errorf("%v after %v and %d requests", err, took, sp.Counters().Gets)
 		}
 	})

@@ -178,7 +178,7 @@ func (s *scoped) do(ctx context.Context, key string, request func(Bucket) error)
 	}
 	switch {
 	case errors.Is(err, ErrDenied) && first != nil:
-		return fmt.Errorf("%w; the credentials handed out for %s: %w", first, p.root+p.prefixes[0]+"/", err)
+		return fmt.Errorf("%w; the credentials vended for %s: %w", first, p.root+p.prefixes[0]+"/", err)
 	case first != nil:
 		p.needed.Store(true)
 	}

@@ -25,7 +25,7 @@ func ParseStores(byPrefix map[string]map[string]string) (*Stores, error) {
 	for _, prefix := range slices.Sorted(maps.Keys(byPrefix)) {
 		at, err := urlresolve.Parse(strings.TrimRight(prefix, "/") + "/")
 		if err != nil {
-			return nil, fmt.Errorf("%s: want the URL of a bucket or of a folder in one: %w", urlresolve.Redact(prefix), err)
+			return nil, fmt.Errorf("%s: not the URL of a bucket or of a folder in one: %w", urlresolve.Redact(prefix), err)
 		}
 		switch at.Scheme {
 		case "file", "mem", "http", "https":

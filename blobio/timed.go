@@ -16,7 +16,7 @@ type timed struct {
 }
 
 // errStalled is the cause of a request that was given up.
-var errStalled = errors.New("no answer in time (see --request-timeout)")
+var errStalled = errors.New("no response in time (see --request-timeout)")
 
 // within runs a request that moves n bytes.
 func (b *timed) within(ctx context.Context, n int64, op, key string, request func(ctx context.Context) error) error {

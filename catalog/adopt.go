@@ -70,7 +70,7 @@ func checkPlace(path string, allow []urlresolve.Prefix) error {
 		return err
 	}
 	if !slices.ContainsFunc(allow, func(p urlresolve.Prefix) bool { return p.Holds(at) }) {
-		return fmt.Errorf("%w: the entry %s lies neither in the table's vault folder nor in an adopted one", ErrUnsafe, path)
+		return fmt.Errorf("%w: the entry %s is neither in the table's vault folder nor in an adopted one", ErrUnsafe, path)
 	}
 	return nil
 }
@@ -238,9 +238,9 @@ func (f *namedFields) check(t *Table, path string) error {
 		switch id := f.ids[n.ID]; {
 		case now[n.ID] == id:
 		case fresh[n.ID] != id:
-			err = fmt.Errorf("%w: table %s: the columns were altered meanwhile; register %s again", ErrConflict, t.name, path)
+			err = fmt.Errorf("%w: table %s: the columns were altered concurrently; register %s again", ErrConflict, t.name, path)
 		default:
-			err = fmt.Errorf("%w: %s: field %q: shards that table %s has adopted before have another field of that name; register a copy (--copy)",
+			err = fmt.Errorf("%w: %s: field %q: shards already adopted by table %s have another field of that name; register a copy (--copy)",
 				ErrInvalid, path, at, t.name)
 		}
 		return err == nil
@@ -352,7 +352,7 @@ func (t *Table) checkTombstones(ctx context.Context, client *blobio.Client, path
 			return err
 		}
 		if strings.Contains(string(text), path[strings.LastIndexByte(path, '/')+1:]) {
-			return fmt.Errorf("%w: %s is marked for deletion by %s; let the collection end, or copy the shard", ErrUnsafe, path, info.URL)
+			return fmt.Errorf("%w: %s is marked for deletion by %s; wait for the collection to end, or copy the shard", ErrUnsafe, path, info.URL)
 		}
 	}
 	return nil

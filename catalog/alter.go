@@ -124,7 +124,7 @@ func (a *alteration) column(path string) (*schema.Node, int, error) {
 	above := pathTo(a.table.schema.Shard.Fields, n)
 	for _, p := range above[:len(above)-1] {
 		if p.Basic == schema.Union {
-			return nil, 0, fmt.Errorf("%w: %q lies in the union %q, whose variants can't be altered", ErrInvalid, path, p.Name)
+			return nil, 0, fmt.Errorf("%w: %q is in the union %q, whose variants can't be altered", ErrInvalid, path, p.Name)
 		}
 	}
 	return n, a.table.schema.IDs[n.ID], nil

@@ -131,7 +131,7 @@ func TestAlterRefusals(t *testing.T) {
 		"member of no one":  {tbl.AddColumn(ctx, "id.x", typed(t, "Int64")), ErrInvalid, "struct"},
 		"element dropped":   {tbl.DropColumn(ctx, "tags.item"), ErrInvalid, "item"},
 		"nulls":             {tbl.RequireColumn(ctx, "tags"), ErrInvalid, "row 0 of"},
-		"moved after child": {tbl.MoveColumn(ctx, "id", "tags.item"), ErrInvalid, "beside"},
+		"moved after child": {tbl.MoveColumn(ctx, "id", "tags.item"), ErrInvalid, "same struct"},
 		"partition":         {tbl.Repartition(ctx, []string{"nope"}), ErrInvalid, "nope"},
 	} {
 		if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.says) {

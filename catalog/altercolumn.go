@@ -18,7 +18,7 @@ import (
 func (t *Table) AddColumn(ctx context.Context, path string, column *schema.Node) error {
 	return t.alter(ctx, func(a *alteration) error {
 		if !column.Nullable && t.head("") != 0 {
-			return fmt.Errorf("%w: the new column %q must be nullable, for older rows have no value of it", ErrInvalid, path)
+			return fmt.Errorf("%w: the new column %q must be nullable, because existing rows have no value for it", ErrInvalid, path)
 		}
 		if !column.Nullable {
 			a.requirements = append(a.requirements, table.AssertRefSnapshotID(table.MainBranch, nil))
@@ -229,7 +229,7 @@ func (t *Table) MoveColumn(ctx context.Context, path, after string) error {
 				to = 1 + slices.IndexFunc(out, func(f iceberg.NestedField) bool { return f.ID == behind })
 			}
 			if after != "" && to == 0 {
-				return nil, fmt.Errorf("%w: %q does not stand beside %q", ErrInvalid, after, path)
+				return nil, fmt.Errorf("%w: %q and %q are not members of the same struct", ErrInvalid, after, path)
 			}
 			return slices.Insert(out, to, siblings[i]), nil
 		})
@@ -271,7 +271,7 @@ func (t *Table) RequireColumn(ctx context.Context, path string) error {
 			return err
 		}
 		if pathTo(t.schema.Shard.Fields, n)[0] != n {
-			return fmt.Errorf("%w: %q lies in another column; only whole columns can be required", ErrInvalid, path)
+			return fmt.Errorf("%w: %q is a nested field; only top-level columns can be required", ErrInvalid, path)
 		}
 		checked = nil
 		for _, ref := range t.Refs() {

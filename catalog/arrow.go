@@ -91,7 +91,7 @@ func (o *CreateOptions) ofArrow() (err error) {
 	case o.Arrow == nil:
 		return nil
 	case o.Schema != nil:
-		return fmt.Errorf("%w: Schema and Arrow are both given", ErrInvalid)
+		return fmt.Errorf("%w: Schema and Arrow exclude each other", ErrInvalid)
 	}
 	if o.Schema, _, err = arrowtype.FromArrow(o.Arrow); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)

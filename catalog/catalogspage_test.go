@@ -436,7 +436,7 @@ func TestNamesOfWarehouses(t *testing.T) {
 		}
 	}
 	err := ask(Options{URI: "rest+http://127.0.0.1:1", Warehouse: "a/b"})
-	if err == nil || !strings.Contains(err.Error(), "--vault; a folder is written ./a/b") {
+	if err == nil || !strings.Contains(err.Error(), "--vault; write a local folder as ./a/b") {
 		t.Error(err)
 	}
 }

@@ -55,7 +55,7 @@ func (t *Table) Changes(from, to int64) (*Changes, error) {
 	history := t.ancestors(end.SnapshotID)
 	at := slices.Index(history, start.SnapshotID)
 	if at < 0 {
-		return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of %d; there is %s", ErrInvalid, t.name, from,
+		return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of %d; available: %s", ErrInvalid, t.name, from,
 			end.SnapshotID, suggestNames(fmt.Sprint(from), numbered(history)))
 	}
 	c := &Changes{table: t}

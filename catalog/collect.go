@@ -51,9 +51,9 @@ func (o *CollectOptions) fill() error {
 	}
 	switch {
 	case o.MinAge < 0 || o.MaxDeleteRatio < 0 || o.MaxDeleteRatio > 1:
-		return fmt.Errorf("%w: min-age %s, max-delete-ratio %g: want an age, and a part between 0 and 1", ErrInvalid, o.MinAge, o.MaxDeleteRatio)
+		return fmt.Errorf("%w: min-age %s, max-delete-ratio %g: expected a positive age and a ratio between 0 and 1", ErrInvalid, o.MinAge, o.MaxDeleteRatio)
 	case o.MinAge < SafeMinAge && !o.UnsafeMinAge:
-		return fmt.Errorf("%w: objects younger than %s may belong to a writer that is at work; --unsafe-min-age if nobody writes to the table",
+		return fmt.Errorf("%w: objects younger than %s may belong to a running writer; use --unsafe-min-age if nothing writes to the table",
 			ErrUnsafe, SafeMinAge)
 	}
 	o.DeleteDelay = max(0, o.DeleteDelay)
@@ -288,7 +288,7 @@ func garbage(info *blobio.Info, why string) Garbage {
 }
 
 // unknownAge is why an object without a time stays.
-const unknownAge = "of unknown age: the store gives no time"
+const unknownAge = "unknown age: the store returns no modification time"
 
 // aged reports whether something happened at least age ago by the store's clock. What has no time never did.
 func (c *collector) aged(at time.Time, age time.Duration) bool {
@@ -308,19 +308,19 @@ func (c *collector) judge(info *blobio.Info, kind objectKind) (verdict, string) 
 	mark := c.marked[info.URL]
 	switch {
 	case kind == unknownObject:
-		return keepObject, "of a kind that is not known here"
+		return keepObject, "unknown kind of object"
 	case !blobio.KnownTime(info.ModTime):
 		return keepObject, unknownAge
 	case !c.aged(info.ModTime, c.o.MinAge):
 		return keepObject, "younger than min-age"
 	case mark == nil:
-		return markObject, "not reached from any snapshot, ref or open job"
+		return markObject, "unreachable from every snapshot, ref and open job"
 	case !mark.same(info):
 		return markObject, "changed since it was marked for deletion"
 	case !c.aged(mark.since, c.o.DeleteDelay):
-		return keepObject, "marked, and waiting for delete-delay"
+		return keepObject, "marked, waiting for delete-delay"
 	}
-	return deleteObject, "marked for deletion by " + mark.run + ", and still not reached"
+	return deleteObject, "marked for deletion by " + mark.run + ", still unreachable"
 }
 
 // checkRatio refuses a plan that takes too much: something may be wrong with what was read.
@@ -330,6 +330,6 @@ func (c *collector) checkRatio() error {
 	if p.Objects < fewObjects || float64(doomed) <= c.o.MaxDeleteRatio*float64(p.Objects) {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d objects of table %s would go, more than max-delete-ratio %g; look at the plan, then raise the ratio if it is right",
+	return fmt.Errorf("%w: %d of %d objects of table %s would be deleted, more than max-delete-ratio %g; check the plan, then raise the ratio if it is correct",
 		ErrUnsafe, doomed, p.Objects, c.table.name, c.o.MaxDeleteRatio)
 }

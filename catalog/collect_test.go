@@ -125,7 +125,7 @@ func TestCollect(t *testing.T) {
 		t.Errorf("the first phase deleted: %v", got)
 	}
 	g.clock.Advance(47 * time.Hour)
-	if c := collect(t, tbl, execute); c.Deleted != 0 || c.Kept["marked, and waiting for delete-delay"].Objects != marked {
+	if c := collect(t, tbl, execute); c.Deleted != 0 || c.Kept["marked, waiting for delete-delay"].Objects != marked {
 		t.Errorf("within the delay: %+v", c)
 	}
 	g.clock.Advance(2 * time.Hour)

@@ -133,7 +133,7 @@ func (j *Job) checkAbandoned(ctx context.Context) error {
 	case err != nil:
 		return err
 	case end.Outcome == outcomeAbandoned:
-		return fmt.Errorf("%w: job %s was open for so long that a collection has given it up; run it again", ErrConflict, j.record.ID)
+		return fmt.Errorf("%w: job %s was open too long and was abandoned by a collection; run it again", ErrConflict, j.record.ID)
 	}
 	return nil
 }

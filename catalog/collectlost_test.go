@@ -70,7 +70,7 @@ func TestCollectNamesLostRoots(t *testing.T) {
 				want = []string{root, fmt.Sprintf("snapshot %d", first), "shardcat expire " + tbl.name.String() + " --older-than 0s"}
 			}
 			if c.isTag {
-				want = append(want, "dropped or moved: keep")
+				want = append(want, "after dropping or moving the branches and tags that retain them: keep")
 			}
 			for _, w := range want {
 				if !strings.Contains(err.Error(), w) {

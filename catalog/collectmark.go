@@ -147,7 +147,7 @@ func (t *Table) unreadError(ctx context.Context, unread map[string]unreadRoot) e
 		return fmt.Errorf("table %s: the current state needs %s which can't be read%s, so nothing is collected: %w; run shardcat repair %s",
 			t.name, object, more, r.err, t.name)
 	case 1:
-		return fmt.Errorf("table %s: %s needs %s which can't be read%s, so nothing is collected: %w; collection gives the job up when it is older than min-age, see shardcat jobs %s",
+		return fmt.Errorf("table %s: %s needs %s which can't be read%s, so nothing is collected: %w; collection abandons the job when it is older than min-age, see shardcat jobs %s",
 			t.name, r.why, object, more, r.err, t.name)
 	}
 	return fmt.Errorf("%w: table %s: %s needs %s which can't be read%s, so nothing is collected: %w; %s",
@@ -166,9 +166,9 @@ func (r *unreadRoot) namedBy(by *Remain) string {
 func (t *Table) wayOut(by *Remain) string {
 	keeps := ""
 	if len(by.Refs) > 0 {
-		keeps = ", after the branches and tags that keep them are dropped or moved: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(by.Refs))), ", ")
+		keeps = ", after dropping or moving the branches and tags that retain them: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(by.Refs))), ", ")
 	}
-	return fmt.Sprintf("put the object back, or give up the snapshots that need it: shardcat expire %s --older-than 0s%s", t.name, keeps)
+	return fmt.Sprintf("restore the object, or expire the snapshots that need it: shardcat expire %s --older-than 0s%s", t.name, keeps)
 }
 
 // reachableBy is reachable that passes over roots that are lost or damaged and notes them in unread.
@@ -252,7 +252,7 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots m
 		live.files, live.records, live.size, live.stored = live.files+c.files, live.records+c.records, live.size+c.size, live.stored+c.stored
 	}
 	if faults := summaryFaults(s, live); len(faults) > 0 {
-		return corrupt.Locate(corrupt.At(-1, "%s; nothing is collected while they differ: shardcat verify shows more", faults[0]), t.MetadataLocation(), 0)
+		return corrupt.Locate(corrupt.At(-1, "%s; nothing is collected until they agree: see shardcat verify", faults[0]), t.MetadataLocation(), 0)
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 				return nil
 			}
 			if err != nil {
-				return fmt.Errorf("table %s: what %s refers to can't be read, so nothing is collected: %w", t.name, urls[i], err)
+				return fmt.Errorf("table %s: the objects referenced by %s can't be read, so nothing is collected: %w", t.name, urls[i], err)
 			}
 			why := from.why + ", by " + urls[i]
 			for _, o := range objects {
@@ -388,7 +388,7 @@ func (t *Table) reachKeyIndexes(ctx context.Context, l *liveSet) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("table %s: what %s consists of can't be read, so nothing is collected: %w", t.name, def.object, err)
+			return fmt.Errorf("table %s: the objects of %s can't be read, so nothing is collected: %w", t.name, def.object, err)
 		}
 		for _, level := range state.Levels {
 			l.add(t.VaultFolder()+level.Object, why)

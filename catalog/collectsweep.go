@@ -80,7 +80,7 @@ func (c *collector) execute(ctx context.Context) error {
 		switch {
 		case errors.Is(err, blobio.ErrNotFound):
 		case errors.Is(err, blobio.ErrChanged), errors.Is(err, blobio.ErrConflict):
-			g.Reason = "not deleted: it changed meanwhile"
+			g.Reason = "not deleted: it was changed concurrently"
 			changed++
 		case err != nil:
 			return fmt.Errorf("collect table %s: %w", t.name, err)
@@ -106,8 +106,8 @@ func (c *collector) execute(ctx context.Context) error {
 		return err
 	}
 	if changed > 0 && changed == len(c.plan.Delete) {
-		return fmt.Errorf("%w: nothing of table %s was deleted, because the store says of all %d objects that are due that they changed after they were listed; "+
-			"run shardcat doctor: objects do not change here, so its ETags or its answers to If-Match are not what they should be", ErrUnsafe, t.name, changed)
+		return fmt.Errorf("%w: nothing of table %s was deleted, because the store reports all %d due objects as changed since they were listed; "+
+			"run shardcat doctor: objects are immutable, so the store's ETags or If-Match checks are wrong", ErrUnsafe, t.name, changed)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (j *Job) commit(ctx context.Context, c change) (*CommitResult, error) {
 	}
 	// The commit stands whether or not the record of it can be written; an open job costs space, not data.
 	if err := j.end(context.WithoutCancel(ctx), outcome, done.SnapshotID); err != nil {
-		j.table.cat.opts.Log.Warn("the job is committed, but its record stays open", "error", err)
+		j.table.cat.opts.Log.Warn("the job is committed, but its record could not be closed", "error", err)
 	}
 	return done, nil
 }
@@ -203,7 +203,7 @@ func (t *Table) discardRejected(ctx context.Context, staged *manifest.Staged, wh
 func (t *Table) discard(ctx context.Context, staged *manifest.Staged) {
 	for _, f := range staged.Files {
 		if err := t.fs.Remove(f); err != nil {
-			t.cat.opts.Log.Debug("a manifest of a rejected commit stays", "file", f, "error", err)
+			t.cat.opts.Log.Debug("a manifest of a rejected commit was not deleted", "file", f, "error", err)
 		}
 	}
 }

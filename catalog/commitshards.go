@@ -83,7 +83,7 @@ func (t *Table) openRuns(ctx context.Context, jobID string, names []string) ([]*
 		case seen[names[i]]:
 			return nil, fmt.Errorf("%w: run %s is given twice", ErrInvalid, names[i])
 		case taken && r.record.Part != "":
-			return nil, fmt.Errorf("%w: the runs %s and %s both wrote part %s: commit one of them", ErrInvalid, other, names[i], r.record.Part)
+			return nil, fmt.Errorf("%w: runs %s and %s both wrote part %s: commit one of them", ErrInvalid, other, names[i], r.record.Part)
 		}
 		seen[names[i]], parts[r.record.Part] = true, names[i]
 	}
@@ -93,7 +93,7 @@ func (t *Table) openRuns(ctx context.Context, jobID string, names []string) ([]*
 // writtenRun reads what a run has written.
 func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun, error) {
 	if name != jobID && !strings.HasPrefix(name, jobID+".") || !validPart(strings.ReplaceAll(name, ".", "-")) {
-		return nil, fmt.Errorf("%w: %q names no run of job %s", ErrInvalid, name, jobID)
+		return nil, fmt.Errorf("%w: %q is not a run of job %s", ErrInvalid, name, jobID)
 	}
 	r := &writtenRun{job: &Job{table: t, name: name}}
 	err := t.cat.readRecord(ctx, r.job.at(".json"), &r.job.record)
@@ -104,14 +104,14 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 		err = t.cat.readRecord(ctx, r.job.at(writtenSuffix), &r.record)
 	}
 	if errors.Is(err, blobio.ErrNotFound) {
-		return nil, fmt.Errorf("run %s of job %s: %w, or it has not written everything", name, jobID, ErrNotFound)
+		return nil, fmt.Errorf("run %s of job %s: %w, or it is incomplete", name, jobID, ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range r.record.Shards {
 		if url := r.record.Shards[i].URL; !r.job.record.covers(url) || !t.owns(url) {
-			return nil, fmt.Errorf("%w: run %s names %s, which is not one of what it writes", ErrUnsafe, name, url)
+			return nil, fmt.Errorf("%w: run %s names %s, which is not one of its outputs", ErrUnsafe, name, url)
 		}
 	}
 	return r, nil
@@ -160,7 +160,7 @@ func (r *writtenRun) take(ctx context.Context, branch string) error {
 	}
 	_, err := t.cat.client.Stat(ctx, r.job.at(".closed.json"))
 	if err == nil {
-		return fmt.Errorf("run %s: %w: it has ended, and what it wrote may be gone; write it again", name, ErrNotFound)
+		return fmt.Errorf("run %s: %w: it has ended and its shards may be deleted; write it again", name, ErrNotFound)
 	}
 	if !errors.Is(err, blobio.ErrNotFound) {
 		return err
@@ -175,6 +175,6 @@ func (t *Table) afterCommit(ctx context.Context, jobID string, runs []*writtenRu
 		committed[r.job.name] = !done.Before
 	}
 	if _, err := t.endRuns(context.WithoutCancel(ctx), jobID, committed, done.SnapshotID); err != nil {
-		t.cat.opts.Log.Warn("the job is committed, but not all its runs are ended", "job", jobID, "error", err)
+		t.cat.opts.Log.Warn("the job is committed, but some of its runs could not be ended", "job", jobID, "error", err)
 	}
 }

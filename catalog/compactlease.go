@@ -37,7 +37,7 @@ func (t *Table) LeaseForCompaction(ctx context.Context) (*CompactLease, error) {
 func (c *CompactLease) keep(ctx context.Context) {
 	for wait(ctx, compactLeaseTime/4) == nil {
 		if err := c.lease.renew(ctx); err != nil && ctx.Err() == nil {
-			c.lease.table.cat.opts.Log.Warn("a lease is not renewed; another process may take it", "lease", c.lease.at, "error", err)
+			c.lease.table.cat.opts.Log.Warn("a lease could not be renewed; another process may take it over", "lease", c.lease.at, "error", err)
 		}
 	}
 }

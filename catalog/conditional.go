@@ -22,7 +22,7 @@ func (c *Catalog) checkConditional(ctx context.Context) (conditional bool, err e
 	}
 	conditional, err = c.probeConditional(ctx)
 	if err != nil {
-		return false, fmt.Errorf("trying whether %s creates conditionally: %w", c.vault, err)
+		return false, fmt.Errorf("testing conditional creation in %s: %w", c.vault, err)
 	}
 	return conditional, c.acceptConditional(conditional)
 }
@@ -32,8 +32,8 @@ func (c *Catalog) acceptConditional(conditional bool) error {
 	if conditional || c.opts.UnsafeNoConditionalWrites {
 		return nil
 	}
-	return fmt.Errorf("%w: the store of %s does not create conditionally: it overwrites what another writer has written; "+
-		"with one single writer --unsafe-no-conditional-writes goes on", ErrUnsafe, c.vault)
+	return fmt.Errorf("%w: the store of %s does not support conditional creation: concurrent writers would overwrite each other;"+
+		"--unsafe-no-conditional-writes allows it if there is a single writer", ErrUnsafe, c.vault)
 }
 
 // probeConditional creates an object twice, the second time in one request and in parts, and deletes it.
@@ -47,7 +47,7 @@ func (c *Catalog) probeConditional(ctx context.Context) (bool, error) {
 		// Some stores look at the condition of a whole object only, and overwrite by the end of an upload in parts.
 		conditional, err = c.refusesSecond(ctx, url, blobio.CreateOptions{InParts: true})
 		if err != nil && !errors.Is(err, blobio.ErrNoCondition) && (errors.Is(err, blobio.ErrUnknown) || errors.Is(err, blobio.ErrDenied)) {
-			c.opts.Log.Debug("the store takes no uploads in parts", "vault", c.vault, "error", err)
+			c.opts.Log.Debug("the store does not support multipart uploads", "vault", c.vault, "error", err)
 			conditional, err = true, nil
 		}
 	}
@@ -55,7 +55,7 @@ func (c *Catalog) probeConditional(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if err := c.client.Delete(context.WithoutCancel(ctx), url, ""); err != nil {
-		c.opts.Log.Warn("an object that tried the store is left", "object", url, "error", err)
+		c.opts.Log.Warn("a test object could not be deleted", "object", url, "error", err)
 	}
 	return conditional, nil
 }
@@ -78,11 +78,11 @@ func (c *Catalog) checksChecksums(ctx context.Context) bool {
 	url := c.vault + "/_doctor/" + uuid.NewString()
 	checked, known, err := c.client.ProbeChecksum(ctx, url)
 	if err != nil {
-		c.opts.Log.Debug("it is unknown whether the store compares checksums", "vault", c.vault, "error", err)
+		c.opts.Log.Debug("it is unknown whether the store verifies checksums", "vault", c.vault, "error", err)
 	}
 	if known && !checked {
 		if err := c.client.Delete(context.WithoutCancel(ctx), url, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-			c.opts.Log.Warn("an object that tried the store is left", "object", url, "error", err)
+			c.opts.Log.Warn("a test object could not be deleted", "object", url, "error", err)
 		}
 	}
 	return checked && err == nil

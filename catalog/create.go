@@ -132,7 +132,7 @@ func (c *Catalog) checkTableLocation(location *string) error {
 	}
 	*location = strings.TrimRight(at.String(), "/")
 	if strings.HasPrefix(*location+"/", c.vault+"/") || strings.HasPrefix(c.vault+"/", *location+"/") {
-		return fmt.Errorf("%w: location %s and the vault %s must not lie in one another", ErrInvalid, *location, c.vault)
+		return fmt.Errorf("%w: location %s and vault %s must not contain each other", ErrInvalid, *location, c.vault)
 	}
 	return CheckLocation("location", *location)
 }
@@ -180,7 +180,7 @@ func (t *Table) claimNew(ctx context.Context) error {
 	if err == nil || errors.Is(err, ErrUnsafe) {
 		return err
 	}
-	t.cat.opts.Log.Warn("the vault folder of the new table is not claimed yet", "table", t.name.String(), "error", err)
+	t.cat.opts.Log.Warn("the owner record of the new table's vault folder is not written yet", "table", t.name.String(), "error", err)
 	return nil
 }
 

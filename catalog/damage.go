@@ -142,7 +142,7 @@ func (p *Plan) reads(ctx context.Context, e *manifest.Entry, w *window, rows int
 		n += b.NumRows()
 	}
 	if rows >= 0 && n != rows {
-		return fmt.Errorf("%w: %d are expected, %d come", errRows, rows, n)
+		return fmt.Errorf("%w: expected %d, got %d", errRows, rows, n)
 	}
 	return nil
 }

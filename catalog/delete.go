@@ -54,7 +54,7 @@ type DeleteResult struct {
 // several tries.
 func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) (*DeleteResult, error) {
 	if where == nil {
-		return nil, fmt.Errorf("%w: a deletion needs a filter; Truncate takes all rows away", ErrInvalid)
+		return nil, fmt.Errorf("%w: a deletion needs a filter; Truncate deletes all rows", ErrInvalid)
 	}
 	return t.takeAway(ctx, jobDelete, o, func(ctx context.Context) ([]match, error) { return t.match(ctx, where, o.Progress) })
 }
@@ -228,7 +228,7 @@ func (r *removal) mark(ctx context.Context, m *match) (*manifest.Entry, error) {
 		return nil, err
 	}
 	if e.Records != in.Records-m.rows {
-		return nil, fmt.Errorf("%s: %d rows of %d were to be deleted, %d are left", in.Path, m.rows, in.Records, e.Records)
+		return nil, fmt.Errorf("%s: %d of %d rows to delete, but %d rows remain", in.Path, m.rows, in.Records, e.Records)
 	}
 	r.written += done.Size + done.MarkerBytes
 	return e, nil

@@ -193,7 +193,7 @@ func (s *search) records(ctx context.Context, i int, rows []uint32) (deleted []b
 		return nil, 0, nil
 	}
 	if last := rows[len(rows)-1]; uint64(last) >= st.Records {
-		return nil, 0, corrupt.At(-1, "a key index names record %d of stripe %d, which has %d", last, i, st.Records)
+		return nil, 0, corrupt.At(-1, "a key index refers to record %d of stripe %d, which has %d records", last, i, st.Records)
 	}
 	if deleted, err = s.shard.DeletedRecords(ctx, i); err != nil {
 		return nil, 0, err
@@ -254,7 +254,7 @@ func (s *search) markWithin(ctx context.Context, st shardfmt.StripeInfo, from, t
 		at += rows
 	}
 	if at != int(to) {
-		return corrupt.At(-1, "%d records of a stripe from %d on gave %d", to-from, from, at-int(from))
+		return corrupt.At(-1, "%d records of a stripe from %d: read %d", to-from, from, at-int(from))
 	}
 	return nil
 }

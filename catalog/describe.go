@@ -93,11 +93,11 @@ func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) erro
 		info, err := client.Stat(ctx, names[i])
 		switch {
 		case errors.Is(err, blobio.ErrNotFound):
-			return corrupt.Locate(corrupt.At(-1, "the object is missing; shardcat verify %s names its shard, repair mends the table", t.name), names[i], 0)
+			return corrupt.Locate(corrupt.At(-1, "the object is missing; shardcat verify %s names its shard, repair fixes the table", t.name), names[i], 0)
 		case err != nil:
 			return err
 		case info.Size < left[names[i]]:
-			return corrupt.Locate(corrupt.At(info.Size, "the object ends here, data up to %d is referred to; shardcat verify %s names its shard", left[names[i]], t.name), names[i], 0)
+			return corrupt.Locate(corrupt.At(info.Size, "the object ends here, but is referenced up to byte %d; shardcat verify %s names its shard", left[names[i]], t.name), names[i], 0)
 		}
 		return nil
 	})

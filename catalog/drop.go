@@ -44,7 +44,7 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 	if purge {
 		p, ok := c.ice.(purger)
 		if !ok || !isREST(c.opts.URI) {
-			return fmt.Errorf("%w: purge is a request to a REST catalog; here drop the table and let gc collect it", ErrInvalid)
+			return fmt.Errorf("%w: purge needs a REST catalog; drop the table and let gc delete its files", ErrInvalid)
 		}
 		remove = p.PurgeTable
 	}
@@ -69,7 +69,7 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 	}
 	twin, err := c.nameOf(ctx, t.UUID())
 	if err == nil && twin != nil {
-		c.opts.Log.Warn("the table lives on under another name", "dropped", name.String(), "name", twin.String())
+		c.opts.Log.Warn("the table exists under another name", "dropped", name.String(), "name", twin.String())
 		return nil
 	}
 	// After the drop, not before: a record beside a living table would give its shards to collection. The drop
@@ -81,7 +81,7 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 		err = c.replaceNote(ctx, c.droppedAt(t.UUID()), record)
 	}
 	if err != nil {
-		c.opts.Log.Warn("the table is dropped, but its folder lacks the record by which it is collected",
+		c.opts.Log.Warn("the table is dropped, but the record by which gc finds its files could not be written",
 			"folder", t.VaultFolder(), "metadata", record.Metadata, "error", err)
 	}
 	return nil
@@ -139,7 +139,7 @@ func (t *Table) withdrawDrop(ctx context.Context, err error) error {
 	} else if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
-	t.cat.opts.Log.Warn("the record of the table's drop is withdrawn, for the table is there", "record", at)
+	t.cat.opts.Log.Warn("the record of the table's drop is removed, because the table exists", "record", at)
 	for _, record := range []string{at, t.cat.droppedAt(t.UUID())} {
 		if err := t.cat.client.Delete(ctx, record, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return fmt.Errorf("table %s: %w", t.name, err)

@@ -93,7 +93,7 @@ func (c *Catalog) Undrop(ctx context.Context, name Name) (*Table, error) {
 			return c.Recover(ctx, d.Metadata, RecoverOptions{As: name})
 		}
 	}
-	return nil, fmt.Errorf("table %s: %w among the dropped tables whose files are there", name, ErrNotFound)
+	return nil, fmt.Errorf("table %s: %w among the dropped tables whose files still exist", name, ErrNotFound)
 }
 
 // checkBegun refuses to bring back a table whose files a collection has begun to delete.
@@ -212,10 +212,10 @@ func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
 		why := ""
 		switch {
 		case kind == unknownObject:
-			why = "of a kind that is not known here"
+			why = "unknown kind of object"
 			p.Unknown = append(p.Unknown, info.URL)
 		case !d.Begun && !c.aged(d.Recorded, c.o.DeleteDelay):
-			why = "of a dropped table, and waiting for delete-delay"
+			why = "belongs to a dropped table, waiting for delete-delay"
 		case !blobio.KnownTime(info.ModTime):
 			why = unknownAge
 		case !c.aged(info.ModTime, c.o.MinAge):
@@ -254,7 +254,7 @@ func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 	for i := range c.plan.Delete {
 		g := &c.plan.Delete[i]
 		if g.URL == last && len(c.plan.Kept) > 0 {
-			g.Reason = "the metadata file stays until the rest is gone"
+			g.Reason = "the metadata file is deleted last"
 			continue
 		}
 		switch err := t.clientOf(g.URL).Delete(ctx, g.URL, g.ETag); {
@@ -286,7 +286,7 @@ func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bo
 			return err
 		}
 		if vaultKind(strings.TrimPrefix(info.URL, folder)) != controlObject {
-			return fmt.Errorf("%w: %s is there still", ErrUnsafe, info.URL)
+			return fmt.Errorf("%w: %s still exists", ErrUnsafe, info.URL)
 		}
 		if err := c.client.Delete(ctx, info.URL, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return err

@@ -33,18 +33,18 @@ func (t *Table) snapshot(at At) (*table.Snapshot, error) {
 	meta := t.ice.Metadata()
 	switch {
 	case at.SnapshotID != 0 && (at.Ref != "" || !at.AsOf.IsZero()), at.Ref != "" && !at.AsOf.IsZero():
-		return nil, fmt.Errorf("%w: a snapshot is named by its id, a time or a ref, not by two of them", ErrInvalid)
+		return nil, fmt.Errorf("%w: snapshot id, time and ref exclude each other", ErrInvalid)
 	case at.SnapshotID != 0:
 		if s := meta.SnapshotByID(at.SnapshotID); s != nil {
 			return s, nil
 		}
-		return nil, fmt.Errorf("table %s: snapshot %d: %w; there is %s", t.name, at.SnapshotID, ErrNotFound,
+		return nil, fmt.Errorf("table %s: snapshot %d: %w; available: %s", t.name, at.SnapshotID, ErrNotFound,
 			suggestNames(fmt.Sprint(at.SnapshotID), snapshotIDs(meta)))
 	case at.Ref != "" && at.Ref != table.MainBranch:
 		if s := meta.SnapshotByName(at.Ref); s != nil {
 			return s, nil
 		}
-		return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, at.Ref, ErrNotFound, suggestNames(at.Ref, refNames(meta)))
+		return nil, fmt.Errorf("table %s: ref %q: %w; available: %s", t.name, at.Ref, ErrNotFound, suggestNames(at.Ref, refNames(meta)))
 	case !at.AsOf.IsZero():
 		return t.snapshotAsOf(at.AsOf)
 	}
@@ -68,11 +68,11 @@ func (t *Table) snapshotAsOf(when time.Time) (*table.Snapshot, error) {
 		}
 	}
 	if found == nil && first != nil {
-		return nil, fmt.Errorf("table %s: no snapshot at %s: %w; the first is of %s", t.name,
+		return nil, fmt.Errorf("table %s: no snapshot at %s: %w; the oldest is of %s", t.name,
 			when.UTC().Format(time.RFC3339), ErrNotFound, time.UnixMilli(first.TimestampMs).UTC().Format(time.RFC3339Nano))
 	}
 	if found == nil {
-		return nil, fmt.Errorf("table %s: no snapshot at all: %w", t.name, ErrNotFound)
+		return nil, fmt.Errorf("table %s: no snapshots: %w", t.name, ErrNotFound)
 	}
 	return found, nil
 }
@@ -174,7 +174,7 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Pr
 		var once pathsOnce
 		for _, m := range manifests {
 			if m.ManifestContent() != iceberg.ManifestContentData && m.AddedDataFiles()+m.ExistingDataFiles() > 0 {
-				yield(nil, corrupt.Locate(corrupt.Unsupported(-1, "delete files of another engine: the rows that they delete can't be left out"), m.FilePath(), 0))
+				yield(nil, corrupt.Locate(corrupt.Unsupported(-1, "delete files of another engine are not supported: deleted rows would be returned"), m.FilePath(), 0))
 				return
 			}
 			if skip == nil || !skip(m) {
@@ -218,7 +218,7 @@ type pathsOnce struct {
 // add notes an entry. The sum of all records must be a number.
 func (o *pathsOnce) add(e *manifest.Entry, in string) error {
 	if e.Records > math.MaxInt64-o.records {
-		return corrupt.Locate(corrupt.At(-1, "with the %d records of %s there are more than 2^63", e.Records, e.Path), in, 0)
+		return corrupt.Locate(corrupt.At(-1, "with the %d records of %s the total exceeds 2^63", e.Records, e.Path), in, 0)
 	}
 	o.records += e.Records
 	o.hashes = append(o.hashes, xxh3.HashString(e.Path))
@@ -248,7 +248,7 @@ func (t *Table) namedTwice(ctx context.Context, manifests []iceberg.ManifestFile
 				continue
 			}
 			if first, known := in[e.Path]; known {
-				return corrupt.Locate(corrupt.At(-1, "the shard %s is listed twice, here and in %s: its rows would be doubled", e.Path, first), m.FilePath(), 0)
+				return corrupt.Locate(corrupt.At(-1, "the shard %s is listed twice, here and in %s: its rows would be duplicated", e.Path, first), m.FilePath(), 0)
 			}
 			in[e.Path] = m.FilePath()
 		}

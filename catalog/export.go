@@ -111,12 +111,12 @@ func (x *exporter) prepare() error {
 	for _, name := range x.o.PartitionBy {
 		i := slices.IndexFunc(x.fields, func(f *schema.Node) bool { return f.Name == name })
 		if i < 0 || len(x.fields[i].Children) > 0 {
-			return fmt.Errorf("%w: the export can't be partitioned by %q; there is %s", ErrInvalid, name, suggestNames(name, fieldNames(x.fields)))
+			return fmt.Errorf("%w: the export can't be partitioned by %q; columns: %s", ErrInvalid, name, suggestNames(name, fieldNames(x.fields)))
 		}
 		x.by = append(x.by, i)
 	}
 	if len(x.by) > 0 && len(x.rest) == 0 {
-		return fmt.Errorf("%w: an export that is partitioned by all its columns has no rows", ErrInvalid)
+		return fmt.Errorf("%w: an export can't be partitioned by all its columns", ErrInvalid)
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		case !doubt && (v == commitRefused || v == commitGone):
 			return nil, nil, &unproven{t.refusal(sendErr)}
 		case doubt && (err != nil || !t.cat.attemptsLeft(send, maxSends, begin, sendErr)):
-			return nil, nil, fmt.Errorf("%w: the table is not there: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
+			return nil, nil, fmt.Errorf("%w: table not found: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
 		case err != nil || v != commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr):
 			return nil, nil, &unproven{fmt.Errorf("%w: %w", ErrConflict, errors.Join(sendErr, err))}
 		}
@@ -260,7 +260,7 @@ func (t *Table) abandon(ctx context.Context) {
 				err = client.Delete(ctx, info.URL, "")
 			}
 			if err != nil && !errors.Is(err, blobio.ErrNotFound) {
-				t.cat.opts.Log.Warn("something is left of a table that was not made", "folder", folder, "error", err)
+				t.cat.opts.Log.Warn("files of a table that was not created could not be deleted", "folder", folder, "error", err)
 				return
 			}
 		}
@@ -277,7 +277,7 @@ func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*IngestRes
 	}
 	if !schema.Equal(mine.schema.Shard, winner.schema.Shard) || fmt.Sprint(mine.schema.IDs) != fmt.Sprint(winner.schema.IDs) ||
 		!mine.ice.Spec().Equals(winner.ice.Spec()) {
-		return nil, fmt.Errorf("%w: table %s was created by another writer meanwhile, with other columns; deliver again", ErrConflict, mine.name)
+		return nil, fmt.Errorf("%w: table %s was created concurrently by another writer with other columns; ingest again", ErrConflict, mine.name)
 	}
 	outputs := func(string) []string { return winner.Outputs(w.job.Attempt()) }
 	j, before, err := winner.BeginJob(ctx, JobAppend, w.job.ID(), nil, outputs)

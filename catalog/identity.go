@@ -96,7 +96,7 @@ func (c *Catalog) hasIdentity(ctx context.Context, id string) (bool, error) {
 func (c *Catalog) identityFor(ctx context.Context, namespace string) string {
 	id, err := c.ensureIdentity(ctx, namespace)
 	if err != nil {
-		c.opts.Log.Debug("the catalog takes no identity; its tables are known by its URI", "namespace", namespace, "error", err)
+		c.opts.Log.Debug("the catalog can't store an identity; its tables are identified by its URI", "namespace", namespace, "error", err)
 	}
 	return id
 }
@@ -229,7 +229,7 @@ func (c *Catalog) takeOwnership(ctx context.Context, there Owner, name Name) err
 	if id == "" || id == there.CatalogID { // a copy of this catalog has the UUID too
 		var err error
 		if id, err = c.renewIdentity(ctx, name.Namespace); err != nil {
-			return fmt.Errorf("table %s: the catalog takes no new identity, so the former one can't be fenced: %w", name, err)
+			return fmt.Errorf("table %s: the catalog can't store a new identity, so the former catalog can't be fenced: %w", name, err)
 		}
 	}
 	mine := there
@@ -247,7 +247,7 @@ func (c *Catalog) takeOwnership(ctx context.Context, there Owner, name Name) err
 			return err
 		}
 	}
-	return fmt.Errorf("vault of table %s: %w: another process writes %s all the time; stop the writers of the former catalog", name, ErrConflict, at)
+	return fmt.Errorf("vault of table %s: %w: another process keeps writing %s; stop the writers of the former catalog", name, ErrConflict, at)
 }
 
 // takeOverAttempts is how often the record of an owner is replaced where another process creates one in between.

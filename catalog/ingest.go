@@ -127,7 +127,7 @@ type IngestResult struct {
 // (see AddColumns). If anything fails, nothing is registered and what was written is deleted again.
 func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (*IngestResult, error) {
 	if src == nil || src.Schema() == nil {
-		return nil, fmt.Errorf("%w: no source, or one without a schema", ErrInvalid)
+		return nil, fmt.Errorf("%w: missing source, or a source without a schema", ErrInvalid)
 	}
 	o.named()
 	project, err := t.projectSource(src.Schema())
@@ -213,7 +213,7 @@ func (t *Table) projectSource(s *schema.Schema) (*projection, error) {
 	}
 	for _, f := range manifest.Columns(s) {
 		if ids[f.ID] == 0 {
-			return nil, fmt.Errorf("%w: the table has no column %q; there is %s", manifest.ErrSchema, f.Name,
+			return nil, fmt.Errorf("%w: the table has no column %q; columns: %s", manifest.ErrSchema, f.Name,
 				suggestNames(f.Name, fieldNames(t.schema.Shard.Fields)))
 		}
 	}
@@ -489,7 +489,7 @@ func (w *shardWriters) end(ctx context.Context, key string) error {
 		e, err = w.table.DescribeRoot(ctx, written.URL, root.Bytes())
 	}
 	if err == nil && e.Records != s.rows {
-		err = fmt.Errorf("%s: %d records were written, %d came back", written.URL, s.rows, e.Records)
+		err = fmt.Errorf("%s: %d records were written, %d were read back", written.URL, s.rows, e.Records)
 	}
 	if err != nil {
 		if root != nil {

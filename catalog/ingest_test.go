@@ -267,7 +267,7 @@ func TestBadInputLeavesNothing(t *testing.T) {
 	}
 	more := &rowSource{schema: &schema.Schema{Fields: []*schema.Node{{Name: "idd", Basic: schema.Int64, Signed: true}}}}
 	more.schema.Number()
-	if _, err := tbl.Ingest(ctx, more, IngestOptions{}); !errors.Is(err, manifest.ErrSchema) || !strings.Contains(err.Error(), "there is id") {
+	if _, err := tbl.Ingest(ctx, more, IngestOptions{}); !errors.Is(err, manifest.ErrSchema) || !strings.Contains(err.Error(), "columns: id") {
 		t.Errorf("unknown field: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputF
 		Ref: branch, Started: t.cat.opts.Now().UTC(), Files: files, PartFiles: part,
 	}
 	if text, err := recordText(r); err != nil || len(text) > controlLimit {
-		return nil, fmt.Errorf("%w: the list of %d files is %d bytes long, %d are allowed: land them in several jobs", ErrInvalid, len(files), len(text), controlLimit)
+		return nil, fmt.Errorf("%w: the list of %d files takes %d bytes, more than the limit of %d: load them in several jobs", ErrInvalid, len(files), len(text), controlLimit)
 	}
 	err := t.cat.putRecord(ctx, t.filesRecord(id)+".json", r)
 	if errors.Is(err, blobio.ErrExists) {
@@ -136,7 +136,7 @@ func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputF
 	case err != nil:
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	case r.Ref != branch || r.PartFiles <= 0:
-		return nil, fmt.Errorf("%w: job %s was begun on branch %q", ErrInvalid, id, r.Ref)
+		return nil, fmt.Errorf("%w: job %s was started on branch %q", ErrInvalid, id, r.Ref)
 	}
 	return r, nil
 }
@@ -151,9 +151,9 @@ func (r *JobRecord) compare(files []InputFile) (unlisted int, err error) {
 		size, ok := there[f.URL]
 		switch {
 		case !ok:
-			return 0, fmt.Errorf("%w: job %s lists %s, which is not among the files any more; land them under another job id", ErrInvalid, r.ID, f.URL)
+			return 0, fmt.Errorf("%w: job %s lists %s, which is missing from the input files; use another job id", ErrInvalid, r.ID, f.URL)
 		case size != f.Size:
-			return 0, fmt.Errorf("%w: %s had %d bytes when job %s listed it, and has %d now; land the files under another job id", ErrInvalid, f.URL, f.Size, r.ID, size)
+			return 0, fmt.Errorf("%w: %s had %d bytes when job %s listed it, and has %d now; use another job id", ErrInvalid, f.URL, f.Size, r.ID, size)
 		}
 		delete(there, f.URL)
 	}
@@ -204,10 +204,10 @@ func (r *filesRun) run(ctx context.Context) error {
 	t := r.table
 	end := JobEnd{Version: recordVersion, ID: r.record.ID, Attempt: r.record.Attempt, Outcome: outcomeCommitted, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
 	if err := t.cat.putNote(context.WithoutCancel(ctx), t.filesRecord(r.record.ID)+".closed.json", end); err != nil && !errors.Is(err, blobio.ErrExists) {
-		t.cat.opts.Log.Warn("the files are landed, but their job's record stays open", "error", err)
+		t.cat.opts.Log.Warn("the files are loaded, but the record of their job could not be closed", "error", err)
 	}
 	if err := t.Refresh(ctx); err != nil { // every part is committed
-		t.cat.opts.Log.Warn("the files are landed, but the table's new state can't be loaded", "table", t.name.String(), "error", err)
+		t.cat.opts.Log.Warn("the files are loaded, but the table's new state can't be read", "table", t.name.String(), "error", err)
 	}
 	return nil
 }

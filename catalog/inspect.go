@@ -18,7 +18,7 @@ func (t *Table) Inspect(ctx context.Context, e *manifest.Entry, detail inspect.D
 		return nil, err
 	}
 	if maxMemory > 0 && e.RootBytes > maxMemory {
-		return nil, fmt.Errorf("%s: %w: a root of %d bytes: at most %d are read here", e.Path, corrupt.ErrUnsupported, e.RootBytes, maxMemory)
+		return nil, fmt.Errorf("%s: %w: a root of %d bytes, more than the limit of %d", e.Path, corrupt.ErrUnsupported, e.RootBytes, maxMemory)
 	}
 	return inspect.Shard(ctx, t.cat.client, e.Path, inspect.Options{
 		Size: e.RootBytes, Detail: detail, Policy: urlresolve.Policy{Allow: allow}, MaxMemory: maxMemory,

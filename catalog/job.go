@@ -311,16 +311,16 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 	ctx = context.WithoutCancel(ctx)
 	if len(objects) > 0 && (j.record.Kind == JobCompact || j.record.Kind == jobWrite) {
 		if err := j.claim(ctx, claimDelete); err != nil {
-			j.table.cat.opts.Log.Info("what a failed job wrote is left to who has taken it up, or to collection", "job", j.record.ID, "reason", err)
+			j.table.cat.opts.Log.Info("the outputs of a failed job remain for the process that resumed it, or for collection", "job", j.record.ID, "reason", err)
 			return
 		}
 	}
 	for _, object := range objects {
 		if err := j.table.cat.client.Delete(ctx, object, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-			j.table.cat.opts.Log.Warn("an object of a failed job stays until collection", "object", object, "error", err)
+			j.table.cat.opts.Log.Warn("an object of a failed job remains until collection", "object", object, "error", err)
 		}
 	}
 	if err := j.end(ctx, outcomeFailed, 0); err != nil {
-		j.table.cat.opts.Log.Warn("the job stays open", "error", err)
+		j.table.cat.opts.Log.Warn("the job could not be closed", "error", err)
 	}
 }

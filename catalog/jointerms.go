@@ -35,7 +35,7 @@ func (j *Job) joinTerms(ctx context.Context, entries []*manifest.Entry) {
 			continue
 		}
 		if err := x.join(ctx, g); err != nil {
-			j.table.cat.opts.Log.Warn("the term filters of new shards are not joined", "error", err)
+			j.table.cat.opts.Log.Warn("the term filters of new shards could not be merged", "error", err)
 			return
 		}
 	}

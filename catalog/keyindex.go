@@ -130,11 +130,11 @@ func (t *Table) readKeyState(ctx context.Context, client *blobio.Client, def key
 func (t *Table) openKeyIndex(ctx context.Context, client *blobio.Client, ts *manifest.TableSchema, def keyIndexDef) (*keyIndex, error) {
 	key, ok := keyOfIDs(ts, def.ids)
 	if !ok {
-		return nil, fmt.Errorf("%w: the columns of the key are gone, or no key any more", manifest.ErrSchema)
+		return nil, fmt.Errorf("%w: the key columns were dropped or can't be a key any more", manifest.ErrSchema)
 	}
 	x := &keyIndex{table: t, key: key, def: def}
 	if def.object == "" {
-		return nil, fmt.Errorf("nothing is indexed yet: %w", ErrNotFound)
+		return nil, fmt.Errorf("the index is empty: %w", ErrNotFound)
 	}
 	var err error
 	if x.state, err = t.readKeyState(ctx, client, def); err != nil {
@@ -144,7 +144,7 @@ func (t *Table) openKeyIndex(ctx context.Context, client *blobio.Client, ts *man
 	case x.state.Table != t.UUID():
 		return nil, corrupt.Locate(corrupt.At(-1, "a key index of table %s", x.state.Table), t.VaultFolder()+def.object, 0)
 	case x.state.Key != want:
-		return nil, fmt.Errorf("%w: the index is of columns %s, which are %s now", manifest.ErrSchema, x.state.Key, want)
+		return nil, fmt.Errorf("%w: the index covers columns %s, which are now %s", manifest.ErrSchema, x.state.Key, want)
 	}
 	x.files, x.bad = make([]*keyindex.File, len(x.state.Levels)), make([]error, len(x.state.Levels))
 	return x, nil

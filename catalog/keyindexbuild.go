@@ -184,7 +184,7 @@ func (b *keyIndexBuild) run(ctx context.Context) (err error) {
 		return err
 	}
 	if b.next > math.MaxUint32/2 {
-		return fmt.Errorf("%w: the numbers of stripes are used up; drop the index and add it", ErrInvalid)
+		return fmt.Errorf("%w: stripe numbers are exhausted; drop the index and add it again", ErrInvalid)
 	}
 	if len(fresh) == 0 && len(b.state.Shards) == len(b.old.state.Shards) && b.old.def.object != "" && b.old.state.Key == b.state.Key {
 		return nil
@@ -385,7 +385,7 @@ func (b *keyIndexBuild) write(ctx context.Context, j *Job) error {
 		return err
 	}
 	if len(text) > keyindex.MaxState {
-		return fmt.Errorf("%w: an index that covers %d shards takes %d bytes to say so, more than %d", ErrInvalid, len(b.state.Shards), len(text), keyindex.MaxState)
+		return fmt.Errorf("%w: the list of %d covered shards takes %d bytes, more than the limit of %d", ErrInvalid, len(b.state.Shards), len(text), keyindex.MaxState)
 	}
 	b.writes = append(b.writes, b.table.VaultFolder()+b.def.object)
 	b.done.BytesWritten += int64(len(text))
@@ -512,12 +512,12 @@ func (b *keyIndexBuild) writeLevel(ctx context.Context, object string, added *ke
 	return err
 }
 
-// commit makes the new state the table's, unless the index was dropped meanwhile.
+// commit makes the new state the table's, unless the index was dropped concurrently.
 func (b *keyIndexBuild) commit(ctx context.Context) error {
 	return b.table.changeKeyIndexes(ctx, func(all []keyIndexDef) ([]keyIndexDef, error) {
 		i := slices.IndexFunc(all, b.def.same)
 		if i < 0 {
-			return nil, fmt.Errorf("%w: the index was dropped meanwhile", ErrConflict)
+			return nil, fmt.Errorf("%w: the index was dropped concurrently", ErrConflict)
 		}
 		all = slices.Clone(all)
 		all[i] = b.def

@@ -36,7 +36,7 @@ type keySearch struct {
 // run looks into the shards of the head that are new to the search, and gives all with rows of the keys.
 func (s *keySearch) run(ctx context.Context) (found []match, err error) {
 	if s.key.schemaID != s.table.ice.Schema().ID {
-		return nil, fmt.Errorf("%w: the table's columns were changed meanwhile; deliver again", ErrConflict)
+		return nil, fmt.Errorf("%w: the table's columns were changed concurrently; ingest again", ErrConflict)
 	}
 	if len(s.keys.batches) == 0 {
 		return nil, nil

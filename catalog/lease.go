@@ -159,7 +159,7 @@ func (l *lease) release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	c := l.table.cat
 	if err := c.putNote(ctx, l.at+".released.json", leaseRecord{Version: recordVersion, Taken: c.opts.Now().UTC()}); err != nil {
-		c.opts.Log.Warn("a lease is not released; it ends by itself", "lease", l.at, "error", err)
+		c.opts.Log.Warn("a lease could not be released; it expires", "lease", l.at, "error", err)
 		return
 	}
 	for n := range l.renewals {
@@ -167,7 +167,7 @@ func (l *lease) release(ctx context.Context) {
 	}
 	for _, url := range l.old {
 		if err := c.client.Delete(ctx, url, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-			c.opts.Log.Debug("an old lease stays", "lease", url, "error", err)
+			c.opts.Log.Debug("an expired lease could not be deleted", "lease", url, "error", err)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (l *lease) renewal(n int) string { return fmt.Sprintf("%s.renewed-%d.json",
 func (l *lease) check(ctx context.Context) error {
 	last, _, _, err := l.table.leases(ctx, l.kind)
 	if err == nil && last.number != l.number {
-		err = fmt.Errorf("%w: of table %s by %s, while this process, with token %s, gave no sign of life", ErrLeaseLost, l.table.name, last.url, l.token)
+		err = fmt.Errorf("%w: of table %s by %s, while this process, with token %s, sent no heartbeat", ErrLeaseLost, l.table.name, last.url, l.token)
 	}
 	return err
 }

@@ -76,7 +76,7 @@ func (q *turn) await(ctx context.Context, n int) error {
 	if line := q.table.cat.line; line != nil && q.table.creation == nil {
 		var err error
 		if waited, err = q.stand(ctx, line, n-1); err != nil && ctx.Err() == nil {
-			q.table.cat.opts.Log.Debug("the line of writers can't be reached", "table", q.table.name.String(), "error", err)
+			q.table.cat.opts.Log.Debug("the commit queue can't be reached", "table", q.table.name.String(), "error", err)
 		}
 	}
 	if n > 1 && q.number == 0 {
@@ -163,7 +163,7 @@ func (q *turn) leave(ctx context.Context) {
 	}
 	err := q.table.cat.line.leave(context.WithoutCancel(ctx), q.table.ice.Metadata().TableUUID(), q.number, anyBeats)
 	if err != nil {
-		q.table.cat.opts.Log.Debug("a place in the line of writers stays until others take it away", "error", err)
+		q.table.cat.opts.Log.Debug("a ticket in the commit queue remains until other writers remove it", "error", err)
 	}
 	q.number = 0
 }

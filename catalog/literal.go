@@ -40,7 +40,7 @@ func fixedLiterals(n *schema.Node, a *array.FixedSizeBinary) (func(int) iceberg.
 	case n.Basic == schema.Guid:
 		return func(i int) iceberg.Literal { return iceberg.UUIDLiteral(uuid.UUID(a.Value(i))) }, nil
 	case n.IsDecimal():
-		return nil, fmt.Errorf("%w: a Decimal makes no partitions", ErrInvalid)
+		return nil, fmt.Errorf("%w: a Decimal can't be a partition value", ErrInvalid)
 	}
 	return func(i int) iceberg.Literal { return iceberg.FixedLiteral(a.Value(i)) }, nil
 }

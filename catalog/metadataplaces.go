@@ -50,7 +50,7 @@ func (t *tableIO) check(name string) error {
 	if err == nil && slices.ContainsFunc(t.places, func(p urlresolve.Prefix) bool { return p.Holds(at) }) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is named as a file of the table's metadata, and lies neither in the warehouse nor beside the metadata file", ErrUnsafe, urlresolve.Redact(name))
+	return fmt.Errorf("%w: %s is referenced by the table's metadata, but is neither in the warehouse nor next to the metadata file", ErrUnsafe, urlresolve.Redact(name))
 }
 
 // ReadFile implements iceio.ReadFileIO.

@@ -35,7 +35,7 @@ func (n Name) check() error {
 }
 
 func errName(text string) error {
-	return fmt.Errorf("%w: table name %q: letters, digits, '_' and '-' make a name, with an optional namespace before a dot", ErrInvalid, text)
+	return fmt.Errorf("%w: table name %q: use letters, digits, '_' and '-', with an optional namespace before a dot", ErrInvalid, text)
 }
 
 func validPart(s string) bool {

@@ -18,7 +18,7 @@ func namespaceOf(namespace string) ([]string, error) {
 	ident := Name{Namespace: namespace}.namespace()
 	for _, part := range ident {
 		if !validPart(part) {
-			return nil, fmt.Errorf("%w: namespace %q: letters, digits, '_' and '-' make a name, with dots between names",
+			return nil, fmt.Errorf("%w: namespace %q: use letters, digits, '_' and '-', with dots between levels",
 				ErrInvalid, namespace)
 		}
 	}
@@ -29,7 +29,7 @@ func namespaceOf(namespace string) ([]string, error) {
 // the shards of others.
 func (c *Catalog) besideTheVault(ident []string) error {
 	if folder := c.warehouse + "/" + strings.Join(ident, "/"); c.warehouse != "" && strings.HasPrefix(folder+"/", c.vault+"/") {
-		return fmt.Errorf("%w: namespace %s: its tables would lie among the shards in %s; take another name", ErrInvalid, join(ident), c.vault)
+		return fmt.Errorf("%w: namespace %s: its tables would be in the vault %s; use another name", ErrInvalid, join(ident), c.vault)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (c *Catalog) missingNamespace(ctx context.Context, namespace string) error 
 	for i, n := range there {
 		names[i] = refName(n)
 	}
-	return fmt.Errorf("namespace %s: %w; there is %s", namespace, ErrNotFound, suggestNames(namespace, names))
+	return fmt.Errorf("namespace %s: %w; available: %s", namespace, ErrNotFound, suggestNames(namespace, names))
 }
 
 func (c *Catalog) existingNamespace(ctx context.Context, namespace string) ([]string, error) {
@@ -88,7 +88,7 @@ func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
 		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
 	}
 	if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-		c.opts.Log.Warn("the record of a dropped namespace stays", "record", at, "error", err)
+		c.opts.Log.Warn("the record of a dropped namespace could not be deleted", "record", at, "error", err)
 	}
 	return nil
 }

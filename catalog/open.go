@@ -133,7 +133,7 @@ func prepare(ctx context.Context, o Options) (*Catalog, error) {
 	o.fill()
 	if !named && strings.Contains(o.Warehouse, "://") && !isLocal(o.Warehouse) {
 		at, _, _ := strings.Cut(o.Warehouse, "?")
-		return nil, fmt.Errorf("%w: the warehouse %s is remote, but the catalog is a local file by default; name one with --catalog",
+		return nil, fmt.Errorf("%w: the warehouse %s is remote, but the default catalog is a local file; set one with --catalog",
 			ErrUnsafe, at)
 	}
 	c := &Catalog{client: o.Client, metadata: o.Metadata, opts: o}
@@ -213,7 +213,7 @@ func CheckLocation(what, location string) error {
 		return err
 	}
 	if key := strings.TrimSuffix(at.Key(), "/"); key != "" && !blobio.PortableKey(key) {
-		return fmt.Errorf("%w: %s %s: its path may hold letters, digits and / _ . = - only", ErrInvalid, what, location)
+		return fmt.Errorf("%w: %s %s: its path may contain only letters, digits and / _ . = -", ErrInvalid, what, location)
 	}
 	return nil
 }

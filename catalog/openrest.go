@@ -47,12 +47,12 @@ const (
 func restURI(uri string) (base string, settings url.Values, err error) {
 	base, query, _ := strings.Cut(uri, "?")
 	if settings, err = url.ParseQuery(query); err != nil {
-		return "", nil, fmt.Errorf("%w: catalog %s: its settings are no NAME=VALUE&…", ErrInvalid, redactURI(base))
+		return "", nil, fmt.Errorf("%w: catalog %s: its settings must have the form NAME=VALUE&NAME=VALUE", ErrInvalid, redactURI(base))
 	}
 	for name, values := range settings {
 		switch {
 		case !slices.Contains(restSettings, name) && !strings.HasPrefix(name, headerSetting):
-			return "", nil, fmt.Errorf("%w: catalog %s: setting %q is not known; there is %s and %sNAME. Tokens and credentials come from %s, %s and %s",
+			return "", nil, fmt.Errorf("%w: catalog %s: unknown setting %q; known are %s and %sNAME. Tokens and credentials are read from %s, %s and %s",
 				ErrInvalid, redactURI(base), name, strings.Join(restSettings, ", "), headerSetting, tokenVariable, tokenFileVariable, credentialVariable)
 		case len(values) > 1:
 			return "", nil, fmt.Errorf("%w: catalog %s: setting %s twice", ErrInvalid, redactURI(base), name)
@@ -109,7 +109,7 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 func restTransport(base string, settings url.Values, o Options) (*resthttp.Transport, error) {
 	at, err := url.Parse(strings.TrimPrefix(base, "rest+"))
 	if err != nil || at.Host == "" {
-		return nil, fmt.Errorf("%w: want rest+http(s)://HOST/PATH", ErrInvalid)
+		return nil, fmt.Errorf("%w: must be rest+http(s)://HOST/PATH", ErrInvalid)
 	}
 	t := &resthttp.Transport{Catalog: at, Agent: userAgent(o.Agent), Timeout: o.RequestTimeout, Budget: o.RetryBudget, MaxMemory: o.metadataMemory()}
 	if t.Signed, err = isSigned(at, settings.Get("rest.sigv4-enabled")); err != nil {
@@ -134,10 +134,10 @@ func outageLog(log *slog.Logger, identity string) (begin func(error, time.Time),
 		return nil, nil
 	}
 	begin = func(cause error, until time.Time) {
-		log.Warn("the catalog can't be reached; trying again", "catalog", identity, "error", cause.Error(), "for", time.Until(until).Round(time.Second).String())
+		log.Warn("the catalog is unreachable; retrying", "catalog", identity, "error", cause.Error(), "for", time.Until(until).Round(time.Second).String())
 	}
 	return begin, func(outage time.Duration) {
-		log.Info("the catalog can be reached again", "catalog", identity, "outage", outage.Round(100*time.Millisecond).String())
+		log.Info("the catalog is reachable again", "catalog", identity, "outage", outage.Round(100*time.Millisecond).String())
 	}
 }
 
@@ -177,7 +177,7 @@ func restTokens(at *url.URL, settings url.Values) (*resthttp.Tokens, error) {
 	}
 	switch {
 	case s.Token != "" && s.File != "":
-		return nil, fmt.Errorf("%w: %s and %s: want one of them", ErrInvalid, tokenVariable, tokenFileVariable)
+		return nil, fmt.Errorf("%w: %s and %s exclude each other", ErrInvalid, tokenVariable, tokenFileVariable)
 	case s.Exchange && s.Token == "" && s.File == "":
 		return nil, fmt.Errorf("%w: token-exchange-enabled needs %s or %s", ErrInvalid, tokenVariable, tokenFileVariable)
 	case s.Token == "" && s.File == "" && s.Credential == "":
@@ -195,7 +195,7 @@ func boolSetting(settings url.Values, name string) (bool, error) {
 	case "", "false":
 		return false, nil
 	default:
-		return false, fmt.Errorf("%w: %s is true or false, not %q", ErrInvalid, name, v)
+		return false, fmt.Errorf("%w: %s must be true or false, not %q", ErrInvalid, name, v)
 	}
 }
 
@@ -230,7 +230,7 @@ func restHeaders(settings url.Values) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, fmt.Errorf("%w: %s: want lines of NAME: VALUE", ErrInvalid, headersVariable)
+			return nil, fmt.Errorf("%w: %s: expected lines of the form NAME: VALUE", ErrInvalid, headersVariable)
 		}
 		if err := add(headersVariable, strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
 			return nil, err
@@ -345,7 +345,7 @@ func warehouseForServer(typed, canonical string) string {
 func errWarehouseName(name string) error {
 	hint := ""
 	if strings.ContainsAny(name, "/") && !strings.Contains(name, ":") {
-		hint = "; a folder is written ./" + name
+		hint = "; write a local folder as ./" + name
 	}
-	return fmt.Errorf("%w: warehouse %q is a name that only the REST catalog knows; say where shards go with --vault%s", ErrInvalid, name, hint)
+	return fmt.Errorf("%w: warehouse %q is a name of the REST catalog; set the folder or URL for shards with --vault%s", ErrInvalid, name, hint)
 }

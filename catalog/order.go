@@ -31,7 +31,7 @@ func ParseOrder(text string) ([]OrderKey, error) {
 	for rest, more := text, true; more; {
 		column, words, behind, found := cutKey(rest)
 		if rest, more = behind, found; column == "" {
-			return nil, fmt.Errorf("%w: order %q: a column is missing", ErrInvalid, text)
+			return nil, fmt.Errorf("%w: order %q: missing column", ErrInvalid, text)
 		}
 		k := OrderKey{Column: column}
 		switch rest := strings.ToLower(strings.Join(strings.Fields(words), " ")); rest {
@@ -43,7 +43,7 @@ func ParseOrder(text string) ([]OrderKey, error) {
 		case "desc nulls first":
 			k.Descending, k.NullsFirst = true, true
 		default:
-			return nil, fmt.Errorf("%w: order %q: after a column comes asc or desc, nulls first or nulls last, not %q", ErrInvalid, text, rest)
+			return nil, fmt.Errorf("%w: order %q: expected asc, desc, nulls first or nulls last after a column, not %q", ErrInvalid, text, rest)
 		}
 		keys = append(keys, k)
 	}
@@ -177,7 +177,7 @@ func (t *Table) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arr
 		}
 	}
 	if err := s.Close(); err != nil {
-		t.cat.opts.Log.Warn("a temporary file of a sort is left", "error", err)
+		t.cat.opts.Log.Warn("a temporary file of a sort could not be deleted", "error", err)
 	}
 }
 

@@ -21,7 +21,7 @@ type OverwriteResult struct {
 // and of other writers too. The new rows need not match the filter.
 func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSource, o IngestOptions) (*OverwriteResult, error) {
 	if where == nil {
-		return nil, fmt.Errorf("%w: to overwrite needs a filter", ErrInvalid)
+		return nil, fmt.Errorf("%w: an overwrite needs a filter", ErrInvalid)
 	}
 	if err := o.refuseKeyed("an overwrite"); err != nil {
 		return nil, err

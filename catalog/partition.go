@@ -34,7 +34,7 @@ func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.Partiti
 		}
 		if _, ok := transform.ResultType(typ).(iceberg.DecimalType); ok {
 			if decimal != "" {
-				return nil, fmt.Errorf("%w: partition %q: Iceberg's manifests hold one partition field with values of type %s, and %q is one; use bucket(N, %s)",
+				return nil, fmt.Errorf("%w: partition %q: Iceberg's manifests can hold one partition field with values of type %s, and %q is one; use bucket(N, %s)",
 					ErrInvalid, text, manifest.TypeName(n), decimal, column)
 			}
 			decimal = text
@@ -69,12 +69,12 @@ func partitionSource(ts *manifest.TableSchema, column string) (*schema.Node, err
 	}
 	for _, parent := range pathTo(ts.Shard.Fields, n) {
 		if parent != n && parent.Basic != schema.Struct {
-			return nil, fmt.Errorf("column %q lies in a %s; partitions are made of columns and members of structs", column, manifest.TypeName(parent))
+			return nil, fmt.Errorf("column %q is in a %s; partition fields are top-level columns or members of structs", column, manifest.TypeName(parent))
 		}
 	}
 	typ, _ := ts.Iceberg.FindTypeByID(ts.IDs[n.ID])
 	if _, text := typ.(iceberg.StringType); n.Basic >= schema.List || text && n.Basic != schema.String {
-		return nil, fmt.Errorf("column %q is of type %s, which makes no partitions", column, manifest.TypeName(n))
+		return nil, fmt.Errorf("column %q is of type %s, which can't be a partition field", column, manifest.TypeName(n))
 	}
 	return n, nil
 }
@@ -101,7 +101,7 @@ func parseTransform(text string) (column string, t iceberg.Transform, suffix str
 	word, _, sized := strings.Cut(head, "[")
 	ok = ok && len(arguments) <= 2 && column != "" && slices.Contains(transforms[sized], word)
 	if t, err = iceberg.ParseTransform(head); err != nil || !ok {
-		return "", nil, "", fmt.Errorf("%w: partition %q: want a column, or year, month, day, hour(column), bucket(N, column), truncate(N, column)",
+		return "", nil, "", fmt.Errorf("%w: partition %q: expected a column, or year, month, day, hour(column), bucket(N, column), truncate(N, column)",
 			ErrInvalid, text)
 	}
 	if word == "truncate" {

@@ -31,7 +31,7 @@ func (t *Table) CherryPick(ctx context.Context, snapshot int64) (*CommitResult, 
 	case slices.Contains(t.ancestors(t.head("")), snapshot):
 		return nil, fmt.Errorf("%w: table %s: snapshot %d is in the history of main", ErrExists, t.name, snapshot)
 	case s.Summary == nil || s.Summary.Operation != table.OpAppend:
-		return nil, fmt.Errorf("%w: table %s: snapshot %d is not an append; only what appends can be picked", ErrInvalid, t.name, snapshot)
+		return nil, fmt.Errorf("%w: table %s: snapshot %d is not an append; only appends can be cherry-picked", ErrInvalid, t.name, snapshot)
 	}
 	entries, err := t.addedBy(ctx, s)
 	if err != nil {
@@ -99,7 +99,7 @@ func (t *Table) pickedKeys(ctx context.Context, s *table.Snapshot, text string, 
 	}
 	key, ok := keyOfIDs(t.schema, by.ids)
 	if !ok {
-		return nil, fmt.Errorf("%w: table %s: snapshot %d was delivered by a key whose columns are gone, or are no key any more", ErrInvalid, t.name, s.SnapshotID)
+		return nil, fmt.Errorf("%w: table %s: snapshot %d was ingested by a key whose columns were dropped or can't be a key any more", ErrInvalid, t.name, s.SnapshotID)
 	}
 	key.schemaID = t.ice.Schema().ID
 	var columns []string

@@ -242,5 +242,5 @@ func appender(b array.Builder) (func(wide), error) {
 	case *array.Float64Builder:
 		return func(w wide) { b.UnsafeAppend(w.float) }, nil
 	}
-	return nil, fmt.Errorf("%w: nothing widens to %s", manifest.ErrSchema, b.Type())
+	return nil, fmt.Errorf("%w: no type can be widened to %s", manifest.ErrSchema, b.Type())
 }

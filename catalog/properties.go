@@ -33,7 +33,7 @@ func propertyUpdates(is iceberg.Properties, name, want string) []table.Update {
 func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove []string) error {
 	for _, key := range slices.Concat(slices.Collect(maps.Keys(set)), remove) {
 		if slices.Contains(guardedProperties, key) {
-			return fmt.Errorf("%w: property %s keeps the table's shards from harm", ErrUnsafe, key)
+			return fmt.Errorf("%w: property %s protects the table's shards", ErrUnsafe, key)
 		}
 	}
 	if err := checkIndexes(set, t.schema.Shard); err != nil {

@@ -105,7 +105,7 @@ func (c *Catalog) ownRecovered(ctx context.Context, owner *Owner, name Name, tak
 		return c.takeOwnership(ctx, *owner, name)
 	}
 	if err := c.adoptIdentity(ctx, name.Namespace, owner.CatalogID); err != nil {
-		c.opts.Log.Warn("the identity of the former catalog is not recorded; under another URI this one will need --take-over", "table", name.String(), "error", err)
+		c.opts.Log.Warn("the identity of the former catalog is not recorded; under another URI this catalog will need --take-over", "table", name.String(), "error", err)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Nam
 		case other.name == name.String():
 			return nil, fmt.Errorf("table %s: %w, with the UUID %s", name, ErrExists, uuid)
 		default:
-			return nil, fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s already; drop that name first (its files stay), or give it the name you want: shardcat table rename",
+			return nil, fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s already; drop that name first (its files remain), or rename it: shardcat table rename",
 				ErrUnsafe, name, other.name, uuid)
 		}
 	}
@@ -154,7 +154,7 @@ func (c *Catalog) nameOfLocation(location string) (Name, error) {
 		base = base[:dash]
 	}
 	if !ok || folder == "" {
-		return Name{}, fmt.Errorf("%w: the location %s tells no name; give one", ErrInvalid, location)
+		return Name{}, fmt.Errorf("%w: the location %s contains no table name; set one with --as", ErrInvalid, location)
 	}
 	return ParseName(strings.ReplaceAll(folder, "/", ".") + base)
 }

@@ -41,7 +41,7 @@ type namespaceRecord struct {
 func (c *Catalog) recordName(ctx context.Context, t *Table) {
 	c.identityFor(ctx, t.name.Namespace) // of the new namespace: the former one may be dropped
 	if err := c.replaceNote(ctx, t.VaultFolder()+nameRecord, nameNote{recordVersion, t.name.String()}); err != nil {
-		c.opts.Log.Warn("the table's name is not recorded; a recovery of all tables would give it its former name", "table", t.name.String(), "error", err)
+		c.opts.Log.Warn("the table's name could not be recorded; table recover --all would restore its former name", "table", t.name.String(), "error", err)
 	}
 }
 
@@ -61,7 +61,7 @@ func (c *Catalog) recordNamespace(ctx context.Context, namespace string) {
 		err = c.replaceNote(ctx, c.namespaceAt(ctx, namespace), namespaceRecord{recordVersion, namespace, properties})
 	}
 	if err != nil {
-		c.opts.Log.Warn("the properties of the namespace are not recorded; a recovery of all tables would not restore them", "namespace", namespace, "error", err)
+		c.opts.Log.Warn("the properties of the namespace could not be recorded; table recover --all would not restore them", "namespace", namespace, "error", err)
 	}
 }
 
@@ -114,7 +114,7 @@ func (c *Catalog) RecoverAll(ctx context.Context, takeOver bool) ([]RecoverResul
 		return nil, fmt.Errorf("%w: the catalog can't take over metadata files", ErrInvalid)
 	}
 	if c.warehouse == "" {
-		return nil, fmt.Errorf("%w: the warehouse is a name that only the REST catalog knows; give its URL with --warehouse", ErrInvalid)
+		return nil, fmt.Errorf("%w: the warehouse is a name of the REST catalog; set its URL with --warehouse", ErrInvalid)
 	}
 	lost, err := c.lostTables(ctx)
 	if err != nil {
@@ -280,7 +280,7 @@ func (c *Catalog) readState(ctx context.Context, f *metadataState) (err error) {
 		f.meta, err = c.readMetadata(ctx, f.at)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; move the file elsewhere if it is damaged, and the table's file with the number before it counts", err)
+		return fmt.Errorf("%w; if it is damaged, move it elsewhere, and the previous metadata file is used", err)
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (c *Catalog) lastState(ctx context.Context, uuid string, files []metadataSt
 		}
 		files = files[n:]
 	}
-	return metadataState{}, fmt.Errorf("%w: no metadata file of the UUID %s lies in the warehouse %s; give it by name: shardcat table recover METADATA.json", ErrNotFound, uuid, c.warehouse)
+	return metadataState{}, fmt.Errorf("%w: no metadata file of the UUID %s exists in the warehouse %s; recover it by name: shardcat table recover METADATA.json", ErrNotFound, uuid, c.warehouse)
 }
 
 // committedState returns the one of several metadata files of one number that a catalog had, nil if none of them was committed.
@@ -356,7 +356,7 @@ func (c *Catalog) committedState(ctx context.Context, uuid string, files []metad
 type statesError struct{ files []*metadataState }
 
 func (e *statesError) Error() string {
-	return fmt.Sprintf("%v: %d metadata files have the number %d, and more than one may be the table's last state; recover the right one by its name: %s",
+	return fmt.Sprintf("%v: %d metadata files have the number %d, and the last state is ambiguous; recover the right one by its name: %s",
 		ErrConflict, len(e.files), e.files[0].number, describeStates(e.files))
 }
 
@@ -444,7 +444,7 @@ func (c *Catalog) advance(ctx context.Context, name Name, from string, last meta
 		return CurrentTable, nil // it was written since the files were listed
 	}
 	if !descends(last.meta, from, now) {
-		return "", fmt.Errorf("table %s: %w: its state %s and the last one of its folder, %s, have each commits that the other lacks; drop the name and recover the one that counts",
+		return "", fmt.Errorf("table %s: %w: its state %s and the last one of its folder, %s, have diverged; drop the name and recover the right one",
 			name, ErrConflict, path.Base(from), path.Base(last.at))
 	}
 	if c.sql == nil {

@@ -14,7 +14,7 @@ import (
 // closeEarlierRuns ends the open runs of a job whose commit is known. What can't be closed stays open, as before.
 func (t *Table) closeEarlierRuns(ctx context.Context, branch, id, outcome string, snapshot int64, except string) {
 	if err := t.closeRuns(context.WithoutCancel(ctx), branch, id, outcome, snapshot, except); err != nil {
-		t.cat.opts.Log.Warn("an earlier run of the job stays open", "job", id, "error", err)
+		t.cat.opts.Log.Warn("an earlier run of the job could not be closed", "job", id, "error", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (t *Table) ref(name string) (*table.SnapshotRef, error) {
 			return &ref, nil
 		}
 	}
-	return nil, fmt.Errorf("table %s: ref %q: %w; there is %s", t.name, name, ErrNotFound, suggestNames(name, refNames(meta)))
+	return nil, fmt.Errorf("table %s: ref %q: %w; available: %s", t.name, name, ErrNotFound, suggestNames(name, refNames(meta)))
 }
 
 // writableBranch checks that commits can go to a branch. main is returned as "".
@@ -59,7 +59,7 @@ func (t *Table) writableBranch(name string) (string, error) {
 		return "", err
 	}
 	if ref.SnapshotRefType != table.BranchRef {
-		return "", fmt.Errorf("%w: table %s: %q is a tag, which stays where it is; commits go to branches", ErrInvalid, t.name, name)
+		return "", fmt.Errorf("%w: table %s: %q is a tag, which can't be moved; commit to a branch", ErrInvalid, t.name, name)
 	}
 	return name, nil
 }
@@ -76,10 +76,10 @@ func (t *Table) CreateBranch(ctx context.Context, name string, snapshot int64) (
 
 func (t *Table) createRef(ctx context.Context, name string, kind table.RefType, snapshot int64) (*Ref, error) {
 	if !validRef(name) {
-		return nil, fmt.Errorf("%w: ref %q: letters, digits, and _ - . / make a name", ErrInvalid, name)
+		return nil, fmt.Errorf("%w: ref %q: use letters, digits, and _ - . /", ErrInvalid, name)
 	}
 	if name == table.MainBranch {
-		return nil, fmt.Errorf("%w: ref main: the table's own branch", ErrExists)
+		return nil, fmt.Errorf("%w: ref main: reserved for the table's default branch", ErrExists)
 	}
 	made := &Ref{Name: name, Type: string(kind)}
 	err := t.update(ctx, func() (*metaUpdate, error) {
@@ -129,7 +129,7 @@ func setRef(name string, kind table.RefType, was *int64, snapshot int64) *metaUp
 // DropRef removes a branch or a tag; main can't be removed. Snapshots that only it kept go with the next expiry.
 func (t *Table) DropRef(ctx context.Context, name string) error {
 	if name == table.MainBranch {
-		return fmt.Errorf("%w: main is the table's own branch; drop the table instead", ErrInvalid)
+		return fmt.Errorf("%w: main is the table's default branch; drop the table instead", ErrInvalid)
 	}
 	return t.update(ctx, func() (*metaUpdate, error) {
 		ref, err := t.ref(name)
@@ -159,7 +159,7 @@ func (t *Table) Rollback(ctx context.Context, snapshot int64) error {
 		head := t.head("")
 		history := t.ancestors(head)
 		if !slices.Contains(history, snapshot) {
-			return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of main; there is %s", ErrInvalid, t.name,
+			return nil, fmt.Errorf("%w: table %s: snapshot %d is not in the history of main; available: %s", ErrInvalid, t.name,
 				snapshot, suggestNames(fmt.Sprint(snapshot), numbered(history)))
 		}
 		if snapshot == head {
@@ -195,7 +195,7 @@ func (t *Table) FastForward(ctx context.Context, branch string, to At) (*Ref, er
 		case ref.SnapshotID == target.SnapshotID:
 			return nil, nil
 		case !slices.Contains(history, ref.SnapshotID):
-			return nil, fmt.Errorf("%w: table %s: %s has moved on since snapshot %d was made; cherry-pick what is missing",
+			return nil, fmt.Errorf("%w: table %s: %s has diverged since snapshot %d; cherry-pick the missing snapshots",
 				ErrConflict, t.name, branch, target.SnapshotID)
 		}
 		u := setRef(branch, table.BranchRef, &ref.SnapshotID, target.SnapshotID)

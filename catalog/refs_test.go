@@ -105,7 +105,7 @@ func TestTagsAndRollback(t *testing.T) {
 		"unknown snapshot":         second(tbl.CreateTag(ctx, "x", snapshots[1])),
 		"unknown ref":              tbl.DropRef(ctx, "frist"),
 	} {
-		if !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "there is") {
+		if !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "available: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestChanges(t *testing.T) {
 	if _, err := tbl.Changes(more.SnapshotID, first.SnapshotID); !errors.Is(err, ErrInvalid) {
 		t.Errorf("backwards: %v", err)
 	}
-	if _, err := tbl.Changes(5, 0); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "there is") {
+	if _, err := tbl.Changes(5, 0); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "available: ") {
 		t.Errorf("unknown: %v", err)
 	}
 }

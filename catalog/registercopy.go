@@ -85,9 +85,9 @@ func (t *Table) copyIn(ctx context.Context, client *blobio.Client, c *copying, o
 	}
 	switch {
 	case e.Records != is.Records:
-		return nil, fmt.Errorf("%s: of %d live records %d were copied", from, is.Records, e.Records)
+		return nil, fmt.Errorf("%s: %d live records, %d copied", from, is.Records, e.Records)
 	case e.Objects > 2:
-		return nil, fmt.Errorf("%w: %s refers to %d whole objects, as of external Parquet; register it where it lies", ErrUnsafe, from, e.Objects-1)
+		return nil, fmt.Errorf("%w: %s refers to %d whole objects (external Parquet); register it in place", ErrUnsafe, from, e.Objects-1)
 	}
 	e.SpecID, e.Partition = is.SpecID, is.Partition
 	return e, nil

@@ -174,7 +174,7 @@ func (t *Table) Repair(ctx context.Context, o RepairOptions) (*RepairResult, err
 		if o.DryRun || !slices.ContainsFunc(out.Repairs, func(r Repair) bool { return r.Action != RepairNone }) {
 			return out, err
 		}
-		t.cat.opts.Log.Warn("the table is repaired, but the snapshots that still name lost shards can't be read", "table", t.name.String(), "error", err)
+		t.cat.opts.Log.Warn("the table is repaired, but the snapshots that still refer to lost shards can't be listed", "table", t.name.String(), "error", err)
 	}
 	out.OK = len(out.Left) == 0
 	for _, r := range out.Repairs {
@@ -361,7 +361,7 @@ func (t *Table) rewrite(ctx context.Context, e *manifest.Entry, w *shardWriters)
 		return nil, err
 	}
 	if rows != e.Records {
-		return nil, fmt.Errorf("%s: %d rows came, its entry says %d", e.Path, rows, e.Records)
+		return nil, fmt.Errorf("%s: %d rows read, its entry says %d", e.Path, rows, e.Records)
 	}
 	return w.close(ctx)
 }

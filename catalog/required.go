@@ -44,7 +44,7 @@ func (t *Table) checkRequired(ctx context.Context, kind string, entries []*manif
 			case known:
 				return t.refuseNulls(n, e, fmt.Sprintf("%d of %d rows are", nulls, e.Records))
 			case kind == jobRegister:
-				return fmt.Errorf("%w: table %s: column %q was required meanwhile; register again", ErrConflict, t.name, n.Name)
+				return fmt.Errorf("%w: table %s: column %q was made required concurrently; register again", ErrConflict, t.name, n.Name)
 			case kind == jobUpsert, kind == jobOverwrite: // a shard of which rows were marked as deleted
 			default:
 				if err := t.searchNulls(ctx, e, n); err != nil {

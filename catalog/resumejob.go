@@ -37,7 +37,7 @@ const (
 func (j *Job) claim(ctx context.Context, purpose string) error {
 	err := j.table.cat.putRecord(ctx, j.at(claimSuffix), claimRecord{recordVersion, purpose, j.record.Attempt})
 	if errors.Is(err, blobio.ErrExists) {
-		return fmt.Errorf("%w: what job %s wrote was claimed by another process", ErrConflict, j.record.ID)
+		return fmt.Errorf("%w: the outputs of job %s were claimed by another process", ErrConflict, j.record.ID)
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 
 func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
 	if !validPart(strings.ReplaceAll(name, ".", "-")) {
-		return nil, fmt.Errorf("%w: %q names no run of a job", ErrInvalid, name)
+		return nil, fmt.Errorf("%w: %q is not a run of a job", ErrInvalid, name)
 	}
 	j := &Job{table: t, name: name}
 	if _, err := t.cat.client.Stat(ctx, j.at(".closed.json")); err == nil {
@@ -149,7 +149,7 @@ func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
 		return nil, err
 	}
 	if j.record.Kind != JobCompact {
-		return nil, fmt.Errorf("%w: job %s is of kind %s; only a compaction can be taken up by another process", ErrInvalid, name, j.record.Kind)
+		return nil, fmt.Errorf("%w: job %s is of kind %s; only a compaction can be resumed by another process", ErrInvalid, name, j.record.Kind)
 	}
 	j.branch = j.record.Ref
 	// Whether it was committed is asked of the table as it is now: what an old state does not know of may be live.
@@ -163,7 +163,7 @@ func (j *Job) Inputs() []string { return j.record.Inputs }
 func (j *Job) written(ctx context.Context) (out []blobio.Info, err error) {
 	for _, output := range j.record.Outputs {
 		if !j.table.owns(output) {
-			return nil, fmt.Errorf("%w: job %s names the output %s, which lies outside of the table's folder", ErrUnsafe, j.name, output)
+			return nil, fmt.Errorf("%w: job %s has the output %s, which is outside of the table's folder", ErrUnsafe, j.name, output)
 		}
 		prefix, many := strings.CutSuffix(output, "*")
 		for info, err := range j.table.cat.client.List(ctx, prefix) {

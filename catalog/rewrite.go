@@ -153,7 +153,7 @@ func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
 		case e.Records == 0 && !e.Created.Known():
 			continue
 		case !e.Created.Known():
-			return created, fmt.Errorf("%w: %s does not say when its records were created; written anew they would get a time that is made up",
+			return created, fmt.Errorf("%w: %s has no creation time of its records; a rewrite would make one up",
 				ErrUnsafe, e.Path)
 		case !created.Known():
 			created = e.Created
@@ -210,12 +210,12 @@ func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
 		return err
 	}
 	if unknown {
-		return fmt.Errorf("%w: %s has metadata of a kind that this version does not know and would lose", ErrUnsafe, e.Path)
+		return fmt.Errorf("%w: %s has metadata that this version does not support and would lose", ErrUnsafe, e.Path)
 	}
 	c.reshaped = c.reshaped || e.Shape != c.shape
 	tags := properties.DropByTags()
 	if c.tagsOf != "" && !slices.Equal(tags, c.tags) {
-		return fmt.Errorf("%w: %s has the drop-by tags %q, %s has %q; rows of both in one shard could not be dropped apart", ErrUnsafe, c.tagsOf, c.tags, e.Path, tags)
+		return fmt.Errorf("%w: %s has the drop-by tags %q, %s has %q; rows of both in one shard could not be dropped separately", ErrUnsafe, c.tagsOf, c.tags, e.Path, tags)
 	}
 	c.tags, c.tagsOf = tags, e.Path
 	o := c.options

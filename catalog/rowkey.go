@@ -42,11 +42,11 @@ func (t *Table) newRowKey(columns []string) (*rowKey, error) {
 		case n.Parent != schema.NoParent:
 			return nil, fmt.Errorf("%w: key: %s is a member of another column; keys are of columns", ErrInvalid, path)
 		case !index.Hashable(n) || n.IsDynamic():
-			return nil, fmt.Errorf("%w: key: column %s is %s, of which equal values can have different bytes or none", ErrInvalid, path, n.TypeName())
+			return nil, fmt.Errorf("%w: key: column %s is %s, whose equal values can have different bytes or none", ErrInvalid, path, n.TypeName())
 		}
 		for _, other := range k.columns[:i] {
 			if other == n {
-				return nil, fmt.Errorf("%w: key: column %s is named twice", ErrInvalid, path)
+				return nil, fmt.Errorf("%w: key: column %s is listed twice", ErrInvalid, path)
 			}
 		}
 		k.columns = append(k.columns, n)

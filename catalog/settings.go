@@ -56,7 +56,7 @@ func (t *Table) missingSettings() iceberg.Properties {
 // neither half of its shards could be read together with the other.
 func (t *Table) checkVault() error {
 	if at := t.Properties()[vaultProperty]; at != "" && at != t.cat.vault {
-		return fmt.Errorf("%w: the shards of table %s lie in the vault %s, not in %s; name it with --vault", ErrUnsafe,
+		return fmt.Errorf("%w: the shards of table %s are in the vault %s, not in %s; set it with --vault", ErrUnsafe,
 			t.name, at, t.cat.vault)
 	}
 	return nil
@@ -69,11 +69,11 @@ func (t *Table) checkWritable() error {
 		return err
 	}
 	if v := t.ice.Metadata().Version(); v != manifest.FormatVersion {
-		return fmt.Errorf("%w: table %s has Iceberg format version %d, shards are written to version %d only", ErrUnsafe,
+		return fmt.Errorf("%w: table %s has Iceberg format version %d, only version %d is supported", ErrUnsafe,
 			t.name, v, manifest.FormatVersion)
 	}
 	if u := t.schema.UnsupportedRequired(); u != nil {
-		return fmt.Errorf("%w: table %s: the required column %q has Iceberg type %s, which shards don't have", ErrUnsafe,
+		return fmt.Errorf("%w: table %s: the required column %q has Iceberg type %s, which shards do not support", ErrUnsafe,
 			t.name, u.Name, u.Type)
 	}
 	if t.isOfShards() {
@@ -86,7 +86,7 @@ func (t *Table) checkWritable() error {
 		}
 		for _, m := range files {
 			if m.AddedDataFiles()+m.ExistingDataFiles() > 0 {
-				return fmt.Errorf("%w: table %s holds data files of another engine; shards beside them would make it unreadable for both. Make a table of its own (table create)",
+				return fmt.Errorf("%w: table %s holds data files of another engine; shards in the same table would make it unreadable for both. Create a separate table (table create)",
 					ErrUnsafe, t.name)
 			}
 		}

@@ -153,7 +153,7 @@ func (t *Table) refusal(why error) error {
 
 // denied is the error of a change that the catalog answered with "no such table", where it loads that table.
 func (t *Table) denied(why error) error {
-	return fmt.Errorf("%w; nothing was committed: the catalog loads the table, but says that there is none to change; check that these credentials may change it: %w", ErrRefused, why)
+	return fmt.Errorf("%w; nothing was committed: the catalog loads the table, but reports it as missing on changes; check that these credentials may change it: %w", ErrRefused, why)
 }
 
 // errUnseen is the reason of an outcome that is unknown although the catalog reported success.
@@ -192,7 +192,7 @@ func (t *Table) look(ctx context.Context) state {
 }
 
 var (
-	errStale      = errors.New("the catalog returns an old state of the table")
+	errStale      = errors.New("the catalog returned a stale state of the table")
 	errOtherTable = errors.New("it has another UUID")
 )
 
@@ -273,7 +273,7 @@ func follows(a, b *table.Table) bool {
 // takeOver uses over the state that came with a success. The commit stands whether or not it can be used.
 func (t *Table) takeOver(ctx context.Context, meta table.Metadata, at string) {
 	if err := t.set(ctx, table.New(t.name.identifier(), meta, at, t.cat.fs, t.cat.ice)); err != nil {
-		t.cat.opts.Log.Warn("the change is committed, but the table's new state can't be used", "table", t.name.String(), "error", err)
+		t.cat.opts.Log.Warn("the change is committed, but the table's new state can't be read", "table", t.name.String(), "error", err)
 	}
 }
 

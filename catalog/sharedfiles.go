@@ -215,7 +215,7 @@ func unpackMetadata(at string, text []byte, limit int64) ([]byte, error) {
 	}
 	out, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err == nil && int64(len(out)) > limit {
-		err = fmt.Errorf("it unpacks to more than %d bytes (see --max-memory)", limit)
+		err = fmt.Errorf("it is larger than %d bytes after decompression (see --max-memory)", limit)
 	}
 	return out, err
 }
@@ -320,7 +320,7 @@ func (c *collector) checkMetadataFiles(ctx context.Context) error {
 		case errors.Is(err, blobio.ErrNotFound):
 			return nil // gone since it was listed
 		case err != nil:
-			return fmt.Errorf("table %s: %s: its table can't be told, so nothing is collected; move the file elsewhere if nothing needs it: %w", t.name, files[i].URL, err)
+			return fmt.Errorf("table %s: %s: its table can't be determined, so nothing is collected; move the file elsewhere if nothing needs it: %w", t.name, files[i].URL, err)
 		case is != "" && is != uuid:
 			return fmt.Errorf("%w: table %s: %s is a metadata file of table %s, whose files collection would delete; give one of the two tables another location",
 				ErrUnsafe, t.name, files[i].URL, is)
@@ -415,7 +415,7 @@ func (t *Table) checkMembers(ctx context.Context) error {
 	}
 	if odd != "" {
 		return fmt.Errorf("table %s: %w", t.name, corrupt.Locate(corrupt.Unsupported(-1,
-			"it has the member %q, which Iceberg does not know: what that refers to can't be told, so nothing is collected", odd), at, 0))
+			"it has the member %q, which is not in the Iceberg specification: its references can't be determined, so nothing is collected", odd), at, 0))
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func sortOrder(keys []OrderKey, s *schema.Schema, id func(n *schema.Node, column
 			return table.SortOrder{}, fmt.Errorf("%w: sort order: %w", ErrInvalid, err)
 		}
 		if n.IsDecimal() || n.IsDynamic() || n.Basic >= schema.List {
-			return table.SortOrder{}, fmt.Errorf("%w: sort order: column %q is of type %s, which other engines would order otherwise, or not at all",
+			return table.SortOrder{}, fmt.Errorf("%w: sort order: column %q is of type %s, which other engines order differently or not at all",
 				ErrInvalid, k.Column, manifest.TypeName(n))
 		}
 		f := table.SortField{
@@ -122,7 +122,7 @@ func sortOrder(keys []OrderKey, s *schema.Schema, id func(n *schema.Node, column
 			f.NullOrder = table.NullsFirst
 		}
 		if slices.ContainsFunc(fields, func(g table.SortField) bool { return g.SourceID() == f.SourceID() }) {
-			return table.SortOrder{}, fmt.Errorf("%w: sort order: column %q twice", ErrInvalid, k.Column)
+			return table.SortOrder{}, fmt.Errorf("%w: sort order: column %q is listed twice", ErrInvalid, k.Column)
 		}
 		fields = append(fields, f)
 	}

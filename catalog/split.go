@@ -129,7 +129,7 @@ func (t *Table) partitionOfKey(specID int, key string) (map[int]any, error) {
 		return nil, nil
 	}
 	if len(values) != spec.NumFields() {
-		return nil, fmt.Errorf("%w: partition %q has not the %d fields of spec %d", ErrConflict, key, spec.NumFields(), specID)
+		return nil, fmt.Errorf("%w: partition %q does not have the %d fields of spec %d", ErrConflict, key, spec.NumFields(), specID)
 	}
 	tuple := make(map[int]any, len(values))
 	for i, f := range spec.Fields() {
@@ -155,7 +155,7 @@ func partitionLiteral(s *iceberg.Schema, f iceberg.PartitionField, text string) 
 	}
 	source, ok := s.FindTypeByID(f.SourceID())
 	if !ok {
-		return nil, fmt.Errorf("%w: its column is gone", ErrConflict)
+		return nil, fmt.Errorf("%w: its column was dropped", ErrConflict)
 	}
 	return iceberg.LiteralFromBytes(f.Transform.ResultType(source), bytes)
 }
@@ -174,7 +174,7 @@ func (c *partitionColumn) transform(v iceberg.Optional[iceberg.Literal]) iceberg
 func (s *splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partitionColumn, error) {
 	n := s.schema.Node(f.SourceID())
 	if n == nil {
-		return partitionColumn{}, fmt.Errorf("partition field %q: its column is gone", f.Name)
+		return partitionColumn{}, fmt.Errorf("partition field %q: its column was dropped", f.Name)
 	}
 	path := pathTo(s.schema.Shard.Fields, n)
 	a := b.Column(columnIndex(b, path[0].Name))

@@ -79,7 +79,7 @@ func (l *sqlLine) take(ctx context.Context, table uuid.UUID) (number int64, err 
 			return number, err
 		}
 	}
-	return 0, fmt.Errorf("taking a place in the line of writers: %w", err)
+	return 0, fmt.Errorf("taking a ticket in the commit queue: %w", err)
 }
 
 func (l *sqlLine) beat(ctx context.Context, table uuid.UUID, number int64) (bool, error) {

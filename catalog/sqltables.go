@@ -434,7 +434,7 @@ func encodeMetadata(w io.Writer, metadata table.Metadata) (err error) {
 			return err
 		}
 	default:
-		return fmt.Errorf("%w: property %s is %q: want none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
+		return fmt.Errorf("%w: property %s is %q: must be none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
 	}
 	return errors.Join(json.NewEncoder(packed).Encode(metadata), packed.Close())
 }

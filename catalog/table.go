@@ -132,7 +132,7 @@ func (t *Table) Refresh(ctx context.Context) error {
 		return fmt.Errorf("table %s: %w", t.name, translate(err))
 	}
 	if was, is := t.ice.Metadata().TableUUID(), ice.Metadata().TableUUID(); was != is {
-		return fmt.Errorf("%w: table %s was dropped and created anew", ErrConflict, t.name)
+		return fmt.Errorf("%w: table %s was dropped and created again", ErrConflict, t.name)
 	}
 	return t.set(ctx, ice)
 }
@@ -242,7 +242,7 @@ func (c *Catalog) allTables(ctx context.Context) ([]Name, error) {
 			return nil, translate(err)
 		}
 		if exists {
-			return nil, fmt.Errorf("the catalog's list of namespaces lacks %s, which is there: tables may be missing from it", name)
+			return nil, fmt.Errorf("the catalog's list of namespaces lacks %s, which exists: tables may be missing from listings", name)
 		}
 		c.met.forget(name)
 	}
@@ -303,7 +303,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, namespace string) error {
 	case errors.Is(err, icecatalog.ErrNamespaceAlreadyExists):
 		return nil
 	case err != nil:
-		return fmt.Errorf("creating namespace %s: %w; whoever may create it: shardcat namespace create %s", namespace, translate(err), namespace)
+		return fmt.Errorf("creating namespace %s: %w; create it with sufficient rights: shardcat namespace create %s", namespace, translate(err), namespace)
 	}
 	return nil
 }
@@ -318,7 +318,7 @@ func (c *Catalog) notFound(ctx context.Context, name Name, err error) error {
 		return fmt.Errorf("table %s: %w", name, ErrNotFound)
 	}
 	near := suggestNames(name.String(), there)
-	return fmt.Errorf("table %s: %w; there is %s", name, ErrNotFound, near)
+	return fmt.Errorf("table %s: %w; available: %s", name, ErrNotFound, near)
 }
 
 // Head is the current snapshot of main, 0 for a table that has none yet.

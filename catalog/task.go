@@ -69,7 +69,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 		splitSize = DefaultSplitSize
 	}
 	if p.options.Limit != 0 {
-		return nil, fmt.Errorf("%w: a limit holds for a whole scan, and tasks are read one by one", ErrInvalid)
+		return nil, fmt.Errorf("%w: a limit applies to a whole scan, but tasks are read independently", ErrInvalid)
 	}
 	t, s := p.table, int64(0)
 	if snapshot, err := t.snapshot(p.options.At); err != nil {
@@ -125,7 +125,7 @@ func (p *Plan) checkSplit(size int64, where int) error {
 		}
 	}
 	if most := maxPlanBytes / each; tasks > most {
-		return fmt.Errorf("%w: split size %d: about %d tasks of %d bytes stored: at most %d; use %d or more", ErrInvalid, size, tasks, stored, most, stored/max(1, most)+1)
+		return fmt.Errorf("%w: split size %d: about %d tasks of %d stored bytes, more than the limit of %d; use %d or more", ErrInvalid, size, tasks, stored, most, stored/max(1, most)+1)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (t *Table) ahead() time.Duration {
 func (t *Table) refused(why error) error {
 	if ahead := t.ahead(); ahead > 0 {
 		stamped := time.UnixMilli(t.ice.Metadata().LastUpdatedMillis())
-		return fmt.Errorf("%w: nothing was changed: the table's last change is stamped %s, %s ahead of this computer's clock; mend the clock that is wrong, or try again then: %w",
+		return fmt.Errorf("%w: nothing was changed: the table's last change is stamped %s, %s ahead of this machine's clock; correct the wrong clock, or retry after that time: %w",
 			ErrConflict, stamped.UTC().Format(time.RFC3339), ahead.Round(time.Second), why)
 	}
 	return fmt.Errorf("%w: nothing was changed: %w", ErrInvalid, why)

@@ -21,13 +21,13 @@ func (o *IngestOptions) refuseKeyed(what string) error {
 	if !o.keyed() {
 		return nil
 	}
-	return fmt.Errorf("%w: %s takes no key to replace rows by, or to hold them to", ErrInvalid, what)
+	return fmt.Errorf("%w: %s does not support UpsertBy and Unique", ErrInvalid, what)
 }
 
 // keyOf is the key that the options name.
 func (t *Table) keyOf(o *IngestOptions) (*rowKey, error) {
 	if len(o.UpsertBy) > 0 && len(o.Unique) > 0 {
-		return nil, fmt.Errorf("%w: rows replace those of their keys, or are refused; not both", ErrInvalid)
+		return nil, fmt.Errorf("%w: UpsertBy and Unique exclude each other", ErrInvalid)
 	}
 	return t.newRowKey(append(o.UpsertBy[:len(o.UpsertBy):len(o.UpsertBy)], o.Unique...))
 }

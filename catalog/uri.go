@@ -35,7 +35,7 @@ func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
 	case isREST(uri):
 		return openREST(ctx, o, props)
 	}
-	return nil, "", nil, nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH, postgres://… or rest+http(s)://…",
+	return nil, "", nil, nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH, postgres://… or rest+http(s)://…",
 		ErrInvalid, redactURI(uri))
 }
 
@@ -94,7 +94,7 @@ const sqliteOptions = "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_p
 
 func openSQLite(ctx context.Context, path string, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	if strings.ContainsAny(path, "?#") || path == "" {
-		return nil, "", nil, fmt.Errorf("%w: catalog %q: want sqlite:PATH", ErrInvalid, redactURI("sqlite:"+path))
+		return nil, "", nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH", ErrInvalid, redactURI("sqlite:"+path))
 	}
 	abs, err := filepath.Abs(strings.TrimPrefix(path, "//"))
 	if err != nil {
@@ -102,12 +102,12 @@ func openSQLite(ctx context.Context, path string, access Access, props iceberg.P
 	}
 	// The program itself is called shardcat, as the default folder is: in the folder of an unpacked archive it is in the way.
 	if info, err := os.Stat(filepath.Dir(abs)); err == nil && !info.IsDir() {
-		return nil, "", nil, fmt.Errorf("%w: catalog sqlite:%s: %s is a file, not a folder; run shardcat in another folder, or name another catalog with "+
+		return nil, "", nil, fmt.Errorf("%w: catalog sqlite:%s: %s is a file, not a folder; run shardcat in another folder, or set another catalog with "+
 			"--catalog sqlite:PATH and another --warehouse", ErrInvalid, abs, filepath.Dir(abs))
 	}
 	if access != ReadWrite {
 		if _, err := os.Stat(abs); errors.Is(err, os.ErrNotExist) {
-			return nil, "", nil, fmt.Errorf("catalog sqlite:%s: %w; the first table makes it: shardcat ingest TABLE FILE --create",
+			return nil, "", nil, fmt.Errorf("catalog sqlite:%s: %w; create it with the first table: shardcat ingest TABLE FILE --create",
 				abs, ErrNotFound)
 		}
 	}
@@ -140,7 +140,7 @@ func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icec
 		return ice, identity, closer, err
 	}
 	if log, statErr := os.Stat(abs + "-wal"); statErr == nil && log.Size() > 0 {
-		return nil, "", nil, fmt.Errorf("%w; beside it lies a log of commits that can only be read where %s can be written",
+		return nil, "", nil, fmt.Errorf("%w; it has a write-ahead log of commits, which can be read only with write permission for %s",
 			err, filepath.Dir(abs))
 	}
 	return open("?mode=ro&immutable=1")
@@ -149,7 +149,7 @@ func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icec
 func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	uri, identity := o.URI, redactURI(o.URI)
 	if strings.HasSuffix(identity, ":…") { // the driver's errors would name parts of it
-		return nil, "", nil, fmt.Errorf("%w: catalog %s: want postgres://USER:PASSWORD@HOST/DATABASE, with / and @ in a password written %%2F and %%40",
+		return nil, "", nil, fmt.Errorf("%w: catalog %s: must be postgres://USER:PASSWORD@HOST/DATABASE, with / and @ in a password written %%2F and %%40",
 			ErrInvalid, identity)
 	}
 	db, err := sql.Open("pgx", uri)
@@ -170,7 +170,7 @@ func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (ice
 }
 
 // ErrUnreachable: the catalog's server is away. It may come back.
-var ErrUnreachable = errors.New("the catalog can't be reached")
+var ErrUnreachable = errors.New("the catalog is unreachable")
 
 // unreachable is an error of a driver without its cause, which may repeat secrets.
 type unreachable struct{ text string }

@@ -156,7 +156,7 @@ func (c *Catalog) readRecordBy(ctx context.Context, client *blobio.Client, at st
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	if version.Version > recordVersion {
-		return fmt.Errorf("%w: %s is of version %d, this program knows %d", ErrUnsafe, at, version.Version, recordVersion)
+		return fmt.Errorf("%w: %s is of version %d, this program supports %d", ErrUnsafe, at, version.Version, recordVersion)
 	}
 	if err := json.Unmarshal(text, record); err != nil {
 		return fmt.Errorf("%s: %w", at, err)

@@ -325,7 +325,7 @@ func (v *vendedKeys) scope(ctx context.Context, client *blobio.Client, uuid stri
 		},
 	})
 	if err != nil { // who reads there meets the cause; the table is loaded all the same
-		log.Debug("a location can't be opened by the credentials that the catalog hands out", "location", folders[0], "error", err)
+		log.Debug("a location can't be opened with the credentials vended by the catalog", "location", folders[0], "error", err)
 	}
 }
 
@@ -359,8 +359,8 @@ func (v *vendedKeys) nameRemoteSigning(uuid string, keys bool, log *slog.Logger)
 		return
 	}
 	v.warned = true
-	log.Warn("the catalog offers remote signing (s3.remote-signing-enabled) and hands out no keys; shardcat does not use remote signing, "+
-		"requests are signed by the environment's credentials", "advice", "let the catalog vend credentials, or set AWS_ACCESS_KEY_ID and its kind")
+	log.Warn("the catalog offers remote signing (s3.remote-signing-enabled) and vends no credentials; shardcat does not support remote signing, "+
+		"requests are signed by the environment's credentials", "advice", "configure the catalog to vend credentials, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 }
 
 func wantsRemoteSigning(t *vendedTable) bool {

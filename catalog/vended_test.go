@@ -393,7 +393,7 @@ func TestVaultClosedToAllKeys(t *testing.T) {
 	if blobio.Class(err) != blobio.ErrDenied {
 		t.Fatalf("%v, want ErrDenied", err)
 	}
-	for _, want := range []string{"no usable AWS credentials", "the credentials handed out for " + tbl.VaultFolder() + ":", "403"} {
+	for _, want := range []string{"no usable AWS credentials", "the credentials vended for " + tbl.VaultFolder() + ":", "403"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want it to hold %q", err, want)
 		}
@@ -412,7 +412,7 @@ func TestRemoteSigningIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := said.String(); strings.Count(got, "shardcat does not use remote signing") != 1 {
+	if got := said.String(); strings.Count(got, "shardcat does not support remote signing") != 1 {
 		t.Errorf("said %q", got)
 	}
 }
@@ -466,7 +466,7 @@ func TestRESTSettings(t *testing.T) {
 		t.Errorf("OAuth2: %s", got)
 	}
 	for settings, want := range map[string]string{
-		"?token=secret": `setting "token" is not known`, "?scope=a&scope=b": "twice", "?rest.sigv4-enabled=maybe": "true or false",
+		"?token=secret": `unknown setting "token"`, "?scope=a&scope=b": "twice", "?rest.sigv4-enabled=maybe": "true or false",
 		"?oauth2-server-uri=nowhere": "not a http(s) URL", "?a=%zz": "NAME=VALUE",
 	} {
 		if got := ask(settings); !strings.Contains(got, want) || strings.Contains(got, "=secret") {

@@ -49,7 +49,7 @@ func ParseSubset(text string) (s Subset, err error) {
 			return s, nil
 		}
 	}
-	return Subset{}, fmt.Errorf("%w: %q: want a part like 1/10 or a share like 5%%", ErrInvalid, text)
+	return Subset{}, fmt.Errorf("%w: %q: must be a fraction like 1/10 or a percentage like 5%%", ErrInvalid, text)
 }
 
 func (s Subset) has(path string) bool {
@@ -186,7 +186,7 @@ func (v *tableVerifier) metadata(ctx context.Context) error {
 	}
 	for name, ref := range md.Refs() {
 		if md.SnapshotByID(ref.SnapshotID) == nil {
-			v.found(faultMetadata, "", v.table.MetadataLocation(), -1, "ref %s names snapshot %d, which is not there", name, ref.SnapshotID)
+			v.found(faultMetadata, "", v.table.MetadataLocation(), -1, "ref %s refers to snapshot %d, which is missing", name, ref.SnapshotID)
 		}
 	}
 	return nil
@@ -221,7 +221,7 @@ func (v *tableVerifier) unreadable(err error, kind FaultKind, shard, object stri
 		v.found(lost(kind), shard, object, -1, "the object is missing")
 		return nil
 	case errors.Is(err, blobio.ErrRange):
-		v.found(lost(kind), shard, object, -1, "the object is shorter than what refers to it")
+		v.found(lost(kind), shard, object, -1, "the object is shorter than its references")
 		return nil
 	}
 	return err
@@ -325,7 +325,7 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 		v.shards[entry.Path] = entry
 	}
 	if added != m.AddedDataFiles() || existing != m.ExistingDataFiles() || deleted != m.DeletedDataFiles() {
-		v.found(faultMetadata, "", m.FilePath(), -1, "it has %d added, %d existing and %d deleted entries; its list says %d, %d and %d",
+		v.found(faultMetadata, "", m.FilePath(), -1, "it has %d added, %d existing and %d deleted entries; the manifest list says %d, %d and %d",
 			added, existing, deleted, m.AddedDataFiles(), m.ExistingDataFiles(), m.DeletedDataFiles())
 	}
 	v.manifests[m.FilePath()] = live
@@ -368,7 +368,7 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 	v.count(func(out *VerifyResult) { out.Shards++ })
 	if !e.IsShard() {
 		v.count(func(out *VerifyResult) {
-			out.Warnings = append(out.Warnings, e.Path+": of format "+e.Format+", not looked into")
+			out.Warnings = append(out.Warnings, e.Path+": of format "+e.Format+", not checked")
 		})
 		return nil
 	}

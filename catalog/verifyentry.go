@@ -72,7 +72,7 @@ func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *
 			v.found(faultLost, e.Path, url, -1, "an object that the shard refers to is missing")
 			intact = false
 		case size < objects[url]:
-			v.found(faultLost, e.Path, url, size, "the object ends here, the shard refers to bytes up to %d", objects[url])
+			v.found(faultLost, e.Path, url, size, "the object ends here, but the shard refers to bytes up to %d", objects[url])
 			intact = false
 		}
 	}

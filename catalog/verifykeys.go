@@ -113,7 +113,7 @@ func (v *tableVerifier) keyRows(ctx context.Context, x *keyIndex, files []*keyin
 		return v.unreadable(err, faultIndex, "", url)
 	}
 	if n > 0 {
-		v.found(faultIndex, "", url, -1, "the index lacks %d rows that it covers, the first is record %d of a stripe of %s: drop the index and add it", n, first.Row, wanted[first.Unit])
+		v.found(faultIndex, "", url, -1, "the index lacks %d rows that it covers, the first is record %d of a stripe of %s: drop the index and add it again", n, first.Row, wanted[first.Unit])
 	}
 	return nil
 }

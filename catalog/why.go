@@ -60,7 +60,7 @@ func (c *Catalog) TableOf(ctx context.Context, url string) (*Table, error) {
 		}
 	}
 	if !inVault {
-		return nil, fmt.Errorf("%s: %w: it lies in no table's vault folder or metadata folder", url, ErrNotFound)
+		return nil, fmt.Errorf("%s: %w: it is in no table's vault or metadata folder", url, ErrNotFound)
 	}
 	var owner Owner
 	if err := c.readRecord(ctx, c.vaultFolder(id)+"_owner.json", &owner); err != nil {
@@ -80,7 +80,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 	info, err := t.clientOf(url).Stat(ctx, url)
 	switch {
 	case errors.Is(err, blobio.ErrNotFound):
-		w.State, w.Reason = stateGone, "there is no such object"
+		w.State, w.Reason = stateGone, "the object does not exist"
 	case err != nil:
 		return nil, err
 	default:
@@ -102,7 +102,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 	}
 	if why := live.reason(url); why != "" {
 		if w.State == stateGone {
-			w.Reason = "there is no such object, though it is needed: " + why
+			w.Reason = "the object is missing, but needed: " + why
 			return w, nil
 		}
 		w.State, w.Reason = stateLive, why
@@ -113,7 +113,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 	}
 	if len(unread) > 0 { // a collection would end there
 		roots := slices.Sorted(maps.Keys(unread))
-		w.State, w.Reason = stateKept, fmt.Sprintf("nothing that can be read reaches it, and nothing is collected while %d live roots can't be read: %s; run shardcat verify %s", len(roots), roots[0], t.name)
+		w.State, w.Reason = stateKept, fmt.Sprintf("it is unreachable from all readable roots, but nothing is collected while %d live roots can't be read: %s; run shardcat verify %s", len(roots), roots[0], t.name)
 		return w, nil
 	}
 	return w, t.standing(ctx, w, kind, &info, &o)
@@ -129,21 +129,21 @@ func (t *Table) standing(ctx context.Context, w *ObjectStatus, kind objectKind, 
 	due := info.ModTime.Add(o.MinAge).UTC()
 	switch {
 	case !strings.HasPrefix(w.URL, t.VaultFolder()) && !strings.HasPrefix(w.URL, t.metadataFolder()):
-		w.State, w.Reason = stateForeign, "outside the table's own folders, where collection never looks"
+		w.State, w.Reason = stateForeign, "outside the table's folders, which gc never scans"
 		return nil
 	case kind == unknownObject:
-		w.State, w.Reason = stateUnknown, "of a kind that is not known here; it is never deleted"
+		w.State, w.Reason = stateUnknown, "unknown kind of object; it is never deleted"
 		return nil
 	case mark != nil && mark.same(info):
 		due = mark.since.Add(o.DeleteDelay).UTC()
-		w.State, w.Reason = stateMarked, "marked for deletion by "+mark.run+"; nothing reaches it"
+		w.State, w.Reason = stateMarked, "marked for deletion by "+mark.run+"; unreachable"
 	case !blobio.KnownTime(info.ModTime):
-		w.State, w.Reason = stateYoung, "nothing reaches it, but its age is unknown: the store gives no time"
+		w.State, w.Reason = stateYoung, "unreachable, but its age is unknown: the store returns no modification time"
 		return nil
 	case due.After(t.cat.opts.Now()):
-		w.State, w.Reason = stateYoung, "nothing reaches it, but it is younger than min-age"
+		w.State, w.Reason = stateYoung, "unreachable, but younger than min-age"
 	default:
-		w.State, w.Reason = stateUnreached, "nothing reaches it; the next collection marks it"
+		w.State, w.Reason = stateUnreached, "unreachable; the next collection marks it"
 	}
 	w.Due = &due
 	return nil

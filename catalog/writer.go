@@ -92,10 +92,10 @@ func (t *Table) NewWriter(ctx context.Context, s *schema.Schema, o WriterOptions
 	}
 	o.fill()
 	if o.Ingest.named(); o.Ingest.JobID != "" {
-		return nil, fmt.Errorf("%w: a stream has no job id and no tag ingest-by, since what a flush holds depends on time", ErrInvalid)
+		return nil, fmt.Errorf("%w: a stream can't have a job id or ingest-by tag, because the rows of a flush depend on timing", ErrInvalid)
 	}
 	if o.FlushRows < 0 || o.FlushBytes < 0 || o.MaxBytes < o.FlushBytes {
-		return nil, fmt.Errorf("%w: flush at %d rows or %d bytes, at most %d bytes waiting", ErrInvalid, o.FlushRows, o.FlushBytes, o.MaxBytes)
+		return nil, fmt.Errorf("%w: invalid flush limits: %d rows, %d bytes, at most %d bytes buffered", ErrInvalid, o.FlushRows, o.FlushBytes, o.MaxBytes)
 	}
 	w := &Writer{ctx: ctx, table: t, schema: s, o: o, stopped: make(chan struct{})}
 	w.cond = sync.NewCond(&w.mu)

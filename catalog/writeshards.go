@@ -59,15 +59,15 @@ type writtenShard struct {
 func (t *Table) WriteShards(ctx context.Context, src RecordSource, part string, o IngestOptions) (*WrittenShards, error) {
 	switch {
 	case src == nil || src.Schema() == nil:
-		return nil, fmt.Errorf("%w: no source, or one without a schema", ErrInvalid)
+		return nil, fmt.Errorf("%w: missing source, or a source without a schema", ErrInvalid)
 	case o.JobID == "":
-		return nil, fmt.Errorf("%w: shards that are committed later need a job id", ErrInvalid)
+		return nil, fmt.Errorf("%w: uncommitted shards need a job id", ErrInvalid)
 	case part != "" && !validPart(part):
 		return nil, fmt.Errorf("%w: part %q: letters, digits, '_' and '-'", ErrInvalid, part)
 	case t.creation != nil:
-		return nil, fmt.Errorf("%w: table %s is not there yet", ErrNotFound, t.name)
+		return nil, fmt.Errorf("%w: table %s does not exist yet", ErrNotFound, t.name)
 	}
-	if err := o.refuseKeyed("a run whose shards are committed later"); err != nil {
+	if err := o.refuseKeyed("an uncommitted run"); err != nil {
 		return nil, err
 	}
 	project, err := t.projectSource(src.Schema())
@@ -114,7 +114,7 @@ func (t *Table) writeRun(ctx context.Context, src RecordSource, project *project
 	}
 	// Who discarded the run while it wrote has not seen all that it wrote.
 	if _, err := t.cat.client.Stat(ctx, w.job.at(".closed.json")); err == nil {
-		return nil, fmt.Errorf("%w: run %s was ended while it was writing", ErrConflict, w.job.Name())
+		return nil, fmt.Errorf("%w: run %s was ended while writing", ErrConflict, w.job.Name())
 	} else if !errors.Is(err, blobio.ErrNotFound) {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (t *Table) describeWritten(ctx context.Context, s *writtenShard) (*manifest
 		return nil, err
 	}
 	if e.Records != s.Rows {
-		return nil, fmt.Errorf("%s: %d records were written, %d are there", s.URL, s.Rows, e.Records)
+		return nil, fmt.Errorf("%s: %d records were written, %d were found", s.URL, s.Rows, e.Records)
 	}
 	e.SpecID, e.SortOrderID = s.SpecID, s.SortOrderID
 	e.Partition, err = t.partitionOfKey(s.SpecID, s.Partition)

@@ -41,7 +41,7 @@ func noteChange(ctx context.Context, c *catalog.Catalog, of string) {
 		err = c.Client().Put(context.WithoutCancel(ctx), c.Vault()+settingsFolder+uuid.NewString()+".json", text)
 	}
 	if err != nil {
-		slog.Default().Warn("running services are not notified; they see the change when the table is due", "of", of, "error", err)
+		slog.Default().Warn("running services could not be notified; they apply the change when the table is due", "of", of, "error", err)
 	}
 }
 

@@ -33,7 +33,7 @@ func checkContent(ctx context.Context, t *catalog.Table, g *Group, written []*ma
 		return err
 	}
 	if !slices.Equal(before, after) {
-		return fmt.Errorf("%w: the %d shards written of %s and others hold other values than their %d inputs", ErrContent, len(written), g.Inputs.Paths()[0], g.Inputs.Len())
+		return fmt.Errorf("%w: the %d shards written from %s and others differ in values from their %d inputs", ErrContent, len(written), g.Inputs.Paths()[0], g.Inputs.Len())
 	}
 	return nil
 }

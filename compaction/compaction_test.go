@@ -513,45 +513,45 @@ func TestPolicies(t *testing.T) {
 		reason  string
 		left    map[string]int
 	}{
-		"all":            {many(6), Policy{}, []int{6}, "no more neighbours", nil},
+		"all":            {many(6), Policy{}, []int{6}, "no more adjacent shards", nil},
 		"max-inputs":     {many(6), Policy{MaxInputs: 4}, []int{4, 2}, "max-inputs", nil},
-		"min-inputs":     {many(6), Policy{MaxInputs: 4, MinInputs: 3}, []int{4}, "max-inputs", map[string]int{"fewer than 3 neighbours": 2}},
+		"min-inputs":     {many(6), Policy{MaxInputs: 4, MinInputs: 3}, []int{4}, "max-inputs", map[string]int{"fewer than 3 adjacent shards": 2}},
 		"target-records": {many(6), Policy{TargetRecords: 30}, []int{3, 3}, "target-records", nil},
 		"target-size":    {many(6), Policy{TargetSize: 250}, []int{2, 2, 2}, "target-size", nil},
 		"max-rows":       {many(6), Policy{MaxRows: 25}, []int{2, 2, 2}, "max-rows", nil},
 		"max-stripes":    {many(6), Policy{MaxStripes: 3}, []int{3, 3}, "max-stripes", nil},
-		"max-objects":    {many(6), Policy{MaxObjects: 5}, []int{5}, "max-objects", map[string]int{"fewer than 2 neighbours": 1}},
+		"max-objects":    {many(6), Policy{MaxObjects: 5}, []int{5}, "max-objects", map[string]int{"fewer than 2 adjacent shards": 1}},
 		"metadata":       {many(6), Policy{MaxMetadataBytes: 2000}, []int{2, 2, 2}, "max-metadata-bytes", nil},
 		"creation range": {many(6), Policy{MaxCreationRange: 36 * time.Hour}, []int{2, 2, 2}, "max-creation-range", nil},
 		"unknown creation": {with(func(i int, e *manifest.Entry) {
 			if i < 3 {
 				e.Created = manifest.CreationRange{}
 			}
-		}), Policy{MaxCreationRange: 1000 * time.Hour}, []int{3, 3}, "no more neighbours", nil},
-		"a day by default": {many(6), Policy{}, nil, "", map[string]int{"fewer than 2 neighbours": 6}},
-		"min-size-ratio":   {with(func(i int, e *manifest.Entry) { e.Records = int64(100 * (i + 1)) }), Policy{TargetRecords: 1000, MinSizeRatio: 0.5, MaxCreationRange: -1}, []int{4}, "no more neighbours", map[string]int{"has the target records": 2}},
+		}), Policy{MaxCreationRange: 1000 * time.Hour}, []int{3, 3}, "no more adjacent shards", nil},
+		"a day by default": {many(6), Policy{}, nil, "", map[string]int{"fewer than 2 adjacent shards": 6}},
+		"min-size-ratio":   {with(func(i int, e *manifest.Entry) { e.Records = int64(100 * (i + 1)) }), Policy{TargetRecords: 1000, MinSizeRatio: 0.5, MaxCreationRange: -1}, []int{4}, "no more adjacent shards", map[string]int{"has the target records": 2}},
 		"max-size-ratio":   {many(6), Policy{TargetSize: 250, MaxSizeRatio: 1.8, MaxCreationRange: -1}, []int{3, 3}, "target-size", nil},
 		"lookback":         {many(6), Policy{Lookback: 48 * time.Hour, MaxCreationRange: -1}, nil, "", map[string]int{"older than lookback": 6}},
 		"large enough": {with(func(i int, e *manifest.Entry) {
 			if i == 2 {
 				e.Records = 1000
 			}
-		}), Policy{TargetRecords: 1000}, []int{5}, "no more neighbours", map[string]int{"has the target records": 1}},
+		}), Policy{TargetRecords: 1000}, []int{5}, "no more adjacent shards", map[string]int{"has the target records": 1}},
 		"tagged": {with(func(i int, e *manifest.Entry) {
 			if i < 2 {
 				e.Flags = manifest.StandardProperties
 			}
-		}), Policy{}, []int{4}, "no more neighbours", map[string]int{"tagged": 2}},
-		"tagged, allowed": {with(func(i int, e *manifest.Entry) { e.Flags = manifest.StandardProperties }), Policy{Tagged: true}, []int{6}, "no more neighbours", nil},
+		}), Policy{}, []int{4}, "no more adjacent shards", map[string]int{"tagged": 2}},
+		"tagged, allowed": {with(func(i int, e *manifest.Entry) { e.Flags = manifest.StandardProperties }), Policy{Tagged: true}, []int{6}, "no more adjacent shards", nil},
 		"tags apart": {with(func(i int, e *manifest.Entry) {
 			e.Flags, e.Tags = manifest.StandardProperties, int64(i%2+1)
-		}), Policy{Tagged: true}, []int{3, 3}, "no more neighbours", nil},
+		}), Policy{Tagged: true}, []int{3, 3}, "no more adjacent shards", nil},
 		"adopted": {with(func(i int, e *manifest.Entry) { e.Flags = manifest.Adopted }), Policy{}, nil, "", map[string]int{"adopted": 6}},
 		"deleted apart": {with(func(i int, e *manifest.Entry) {
 			if i%2 == 0 {
 				e.Deleted = 1
 			}
-		}), Policy{}, []int{3, 3}, "no more neighbours", nil},
+		}), Policy{}, []int{3, 3}, "no more adjacent shards", nil},
 	} {
 		t.Run(label, func(t *testing.T) {
 			tbl := newGround(t).create()

@@ -43,7 +43,7 @@ func ExampleNewPlan() {
 	}
 	// Output:
 	// 3 shards, 1 groups to merge, left: map[]
-	// 3 shards, 0 groups to merge, left: map[fewer than 5 neighbours:3]
+	// 3 shards, 0 groups to merge, left: map[fewer than 5 adjacent shards:3]
 }
 
 func must(err error) {

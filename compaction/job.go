@@ -112,7 +112,7 @@ func (j *Job) Write(ctx context.Context) error {
 	if errors.Is(err, ErrNeedsRebuild) && j.group.Mode != Rebuild && !j.policy.NoRebuild {
 		j.Cancel(ctx)
 		if j.o.room != nil && !j.o.room(j.group.Bytes) {
-			return fmt.Errorf("%w, which moves %d bytes, more than max-bytes-per-run leaves", err, j.group.Bytes)
+			return fmt.Errorf("%w, which moves %d bytes, more than the rest of max-bytes-per-run", err, j.group.Bytes)
 		}
 		if j.group.Mode, j.group.BytesMoved = Rebuild, j.group.Bytes; j.o.JobID != "" {
 			j.o.JobID += "-rebuild" // the first attempt has used up the id
@@ -168,7 +168,7 @@ func (j *Job) compare(ctx context.Context) error {
 		j.result.Output = e.Path
 	}
 	if records != j.group.Records {
-		return fmt.Errorf("%w: %s and %d others have %d live records, what was written of them (%s) has %d",
+		return fmt.Errorf("%w: %s and %d others have %d live records, their output (%s) has %d",
 			ErrContent, j.group.Inputs.Paths()[0], j.group.Inputs.Len()-1, j.group.Records, j.result.Output, records)
 	}
 	if j.o.Check {
@@ -190,7 +190,7 @@ func (j *Job) Commit(ctx context.Context) (*Result, error) {
 		j.tell(j.group.Records)
 	}
 	if j.step != stepDone {
-		return nil, fmt.Errorf("%w: the job is at the step %q", catalog.ErrInvalid, j.step)
+		return nil, fmt.Errorf("%w: the job is in state %q", catalog.ErrInvalid, j.step)
 	}
 	return &j.result, nil
 }
@@ -226,7 +226,7 @@ func (j *Job) next(ctx context.Context, to Step, err error) error {
 		log = slog.New(slog.DiscardHandler)
 	}
 	if err != nil {
-		log.Warn("a job ends without a commit", "job", j.result.JobID, "table", j.table.Name(), "step", j.step, "mode", j.group.Mode, "error", err)
+		log.Warn("a job ended without a commit", "job", j.result.JobID, "table", j.table.Name(), "step", j.step, "mode", j.group.Mode, "error", err)
 		j.Cancel(ctx)
 		return err
 	}

@@ -132,7 +132,7 @@ func TestWhere(t *testing.T) {
 	tbl := newGround(t).create()
 	fill(t, tbl, 6)
 	plan, err := NewPlan(ctx, tbl, Policy{Where: "id >= 25"})
-	if err != nil || len(plan.Groups) != 1 || plan.Groups[0].Inputs.Len() != 3 || plan.Left["not known to match where"] != 3 {
+	if err != nil || len(plan.Groups) != 1 || plan.Groups[0].Inputs.Len() != 3 || plan.Left["not proven to match where"] != 3 {
 		t.Errorf("%+v, %v", plan, err)
 	}
 	if plan.Manifests != 6 || plan.ManifestsPruned != 0 {
@@ -141,7 +141,7 @@ func TestWhere(t *testing.T) {
 	parted := newGround(t).create("id")
 	fill(t, parted, 4)
 	plan, err = NewPlan(ctx, parted, Policy{Where: "id >= 25"})
-	if err != nil || plan.Shards != 40 || plan.Left["not known to match where"] != 25 || plan.Manifests != 2 || plan.ManifestsPruned != 2 {
+	if err != nil || plan.Shards != 40 || plan.Left["not proven to match where"] != 25 || plan.Manifests != 2 || plan.ManifestsPruned != 2 {
 		t.Errorf("by partition: %+v, %v", plan, err)
 	}
 	if _, err := NewPlan(ctx, tbl, Policy{Where: "nobody = 1"}); !errors.Is(err, ErrPolicy) {
@@ -193,8 +193,8 @@ func TestUnmet(t *testing.T) {
 	for want, p := range map[string]Policy{
 		"max-creation-range":         {NoRebuild: true},
 		"max-objects":                {MaxObjects: 3, MaxCreationRange: -1, NoRebuild: true},
-		"1 group is never done":      {MaxBytesPerRun: 99, MaxCreationRange: -1},
-		"nothing is ever done":       {NoConcat: true, NoPack: true, NoRebuild: true},
+		"1 group is never compacted": {MaxBytesPerRun: 99, MaxCreationRange: -1},
+		"nothing is ever compacted":  {NoConcat: true, NoPack: true, NoRebuild: true},
 		"target-records 10 is never": {TargetRecords: 10, MaxRows: 9},
 		"shards leave lookback":      {Lookback: time.Hour},
 	} {

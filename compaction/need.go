@@ -27,13 +27,13 @@ const (
 func (n need) String() string {
 	return [...]string{
 		noNeed:         "nothing",
-		otherSchema:    "a schema that can't be concatenated with the table's",
+		otherSchema:    "schema can't be concatenated with the table's",
 		deletedRecords: "many deleted records",
 		smallStripes:   "many small stripes",
 		overlapping:    "many shards with the same values",
-		asked:          "a rebuild was asked for",
+		asked:          "rebuild requested",
 		manyObjects:    "many small objects",
-		askedPack:      "packing was asked for",
+		askedPack:      "packing requested",
 	}[n]
 }
 

@@ -69,7 +69,7 @@ func (s *Service) reportStore(ctx context.Context) {
 	s.storeAway = false
 	s.failingAreDue()
 	s.mu.Unlock()
-	s.o.Log.Info("the store answers again")
+	s.o.Log.Info("the store is reachable again")
 }
 
 // failingAreDue makes tables that fail due at once. The caller holds the lock.

@@ -161,7 +161,7 @@ func TestOutageOfTheStoreIsOneEvent(t *testing.T) {
 		}
 		return true
 	})
-	if n := log.count("the store does not answer"); n != 1 || log.count("compaction failed") != 0 || told.Load() != 1 || s.StoreUp() {
+	if n := log.count("the store is unreachable"); n != 1 || log.count("compaction failed") != 0 || told.Load() != 1 || s.StoreUp() {
 		t.Errorf("%d reports of the outage, %d of failures, %d notifications, store up: %v\n%s", n, log.count("compaction failed"), told.Load(), s.StoreUp(), log.text.String())
 	}
 	away.Store(false)
@@ -173,7 +173,7 @@ func TestOutageOfTheStoreIsOneEvent(t *testing.T) {
 		}
 		return true
 	})
-	if n := log.count("the store answers again"); n != 1 || !s.StoreUp() {
+	if n := log.count("the store is reachable again"); n != 1 || !s.StoreUp() {
 		t.Errorf("%d reports of the end of the outage", n)
 	}
 }

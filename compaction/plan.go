@@ -133,7 +133,7 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 		}
 	}
 	if p.few > 0 {
-		p.plan.Left[fmt.Sprintf("fewer than %d neighbours", p.policy.MinInputs)] = p.few
+		p.plan.Left[fmt.Sprintf("fewer than %d adjacent shards", p.policy.MinInputs)] = p.few
 	}
 	p.limitBytes()
 	p.explain()
@@ -235,9 +235,9 @@ const (
 func (p *planner) unfit(e *manifest.Entry, need need) string {
 	switch {
 	case !e.IsShard():
-		return "no shard, but " + strings.ToLower(e.Format)
+		return "not a shard: " + strings.ToLower(e.Format)
 	case e.Flags.Has(manifest.DraftWire):
-		return "draft wire"
+		return "draft wire format"
 	case p.selection.leaves(e) != "":
 		return p.selection.leaves(e)
 	case e.Flags.Has(manifest.StandardProperties) && !p.policy.Tagged:
@@ -257,7 +257,7 @@ func (p *planner) unfit(e *manifest.Entry, need need) string {
 	case p.reaches(e.StoredBytes, p.policy.TargetSize):
 		return hasSize
 	case e.Stripes > p.policy.MaxStripes || e.Objects > p.policy.MaxObjects || e.MetadataBytes > p.policy.MaxMetadataBytes:
-		return "above a cap"
+		return "exceeds a limit"
 	}
 	return ""
 }
@@ -281,7 +281,7 @@ func (p *planner) group(c *class) {
 		}
 		r.add(next)
 	}
-	p.close(c, &r, "no more neighbours")
+	p.close(c, &r, "no more adjacent shards")
 }
 
 // close makes a group of a run, if it is worth it.
@@ -290,7 +290,7 @@ func (p *planner) close(c *class, r *run, why string) {
 	case n == 0:
 		return
 	case c.need == asked && n == 1 && c.specID == p.specID && p.rebuiltAlready(r):
-		p.plan.Left["is as a rebuild would write it"]++
+		p.plan.Left["already in the form a rebuild would write"]++
 		return
 	case c.need.rebuilds():
 		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, why))

@@ -80,7 +80,7 @@ func LoadQuarantine(ctx context.Context, t *catalog.Table, now func() time.Time)
 			err = json.Unmarshal(text, &g)
 		}
 		if err == nil && g.Version > quarantineVersion {
-			err = fmt.Errorf("%w: it is of version %d, this program knows %d", catalog.ErrUnsafe, g.Version, quarantineVersion)
+			err = fmt.Errorf("%w: it is of version %d, this program supports %d", catalog.ErrUnsafe, g.Version, quarantineVersion)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", info.URL, err)

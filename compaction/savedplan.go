@@ -123,7 +123,7 @@ func (s *SavedPlan) Group(ctx context.Context, t *catalog.Table, number int) (*G
 		err = json.Unmarshal(text, &saved)
 	}
 	if err == nil && saved.Version > savedGroupVersion {
-		err = fmt.Errorf("%w: %s is of version %d, this program knows %d", catalog.ErrUnsafe, s.at(t, number), saved.Version, savedGroupVersion)
+		err = fmt.Errorf("%w: %s is of version %d, this program supports %d", catalog.ErrUnsafe, s.at(t, number), saved.Version, savedGroupVersion)
 	}
 	if err != nil {
 		return nil, Policy{}, err

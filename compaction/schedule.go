@@ -30,13 +30,13 @@ func ParseSchedule(text string) (Schedule, error) {
 	}
 	if every, err := catalog.ParseAge(text); err == nil {
 		if every < minEvery {
-			return Schedule{}, fmt.Errorf("%w: schedule %q: %s is the least", ErrPolicy, text, minEvery)
+			return Schedule{}, fmt.Errorf("%w: schedule %q: the minimum is %s", ErrPolicy, text, minEvery)
 		}
 		return Schedule{every: every, text: text}, nil
 	}
 	times, err := cron.ParseStandard(inUTC(text))
 	if err != nil {
-		return Schedule{}, fmt.Errorf("%w: schedule %q: neither an interval like 10m nor five fields of cron", ErrPolicy, text)
+		return Schedule{}, fmt.Errorf("%w: schedule %q: must be an interval like 10m or a cron expression with five fields", ErrPolicy, text)
 	}
 	return Schedule{cron: times, text: text}, nil
 }

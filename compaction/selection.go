@@ -47,7 +47,7 @@ func newSelection(t *catalog.Table, p Policy) (*selection, error) {
 }
 
 // notWhere is why a shard is left alone that may hold rows for which the policy's filter is not true.
-const notWhere = "not known to match where"
+const notWhere = "not proven to match where"
 
 // leaves says why a shard is none of the policy's, "" if it is one.
 func (s *selection) leaves(e *manifest.Entry) string {

@@ -193,7 +193,7 @@ func (s *Service) collectDropped(ctx context.Context) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		s.o.Log.Warn("dropped tables are collected later", "error", err)
+		s.o.Log.Warn("files of dropped tables could not be deleted; retrying later", "error", err)
 	}
 }
 
@@ -214,9 +214,9 @@ func (s *Service) reportDiscovery(ctx context.Context, err error) {
 	s.mu.Unlock()
 	switch {
 	case is && !was:
-		s.o.Log.Warn("the catalog does not answer; known tables go on", "error", err)
+		s.o.Log.Warn("the catalog is unreachable; maintenance of known tables continues", "error", err)
 	case was && !is:
-		s.o.Log.Info("the catalog answers again")
+		s.o.Log.Info("the catalog is reachable again")
 	}
 }
 
@@ -423,7 +423,7 @@ func (s *Service) discover(ctx context.Context) error {
 	defer s.poke()
 	changed, err := s.changedSettings(ctx)
 	if err != nil {
-		s.o.Log.Debug("changes of settings are seen by the tables' schedules", "error", err)
+		s.o.Log.Debug("changed settings are not listed; they apply when the tables are due", "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -492,7 +492,7 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 	switch {
 	case !ended:
 	case first:
-		s.o.Log.Warn("the store does not answer; tables are tried again", "table", name, "error", err)
+		s.o.Log.Warn("the store is unreachable; tables are retried", "table", name, "error", err)
 	case away:
 		s.o.Log.Debug("compaction failed in an outage", "table", name, "error", err)
 	case err != nil:

@@ -77,7 +77,7 @@ func countOf(name, means string, at func(*Policy) *int) setting {
 	return setting{name, means,
 		func(r *rules, text string) (err error) {
 			if *at(&r.Policy), err = strconv.Atoi(text); err == nil && *at(&r.Policy) == 0 {
-				err = errors.New("want more than 0")
+				err = errors.New("must be above 0")
 			}
 			return err
 		},
@@ -88,7 +88,7 @@ func shareOf(name, means string, at func(*Policy) *float64) setting {
 	return setting{name, means,
 		func(r *rules, text string) (err error) {
 			if *at(&r.Policy), err = strconv.ParseFloat(text, 64); err == nil && *at(&r.Policy) == 0 {
-				err = errors.New("want more than 0")
+				err = errors.New("must be above 0")
 			}
 			return err
 		},
@@ -165,7 +165,7 @@ func parseDepth(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err == nil && n == 0 {
-		err = errors.New("want more than 0, or none")
+		err = errors.New("must be above 0, or none")
 	}
 	return n, err
 }
@@ -196,7 +196,7 @@ func ParseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, errors.New("want a number, with a unit like MiB if it is a size")
+		return 0, errors.New("must be an integer, for sizes with an optional unit such as MiB")
 	}
 	if n < 0 || n > math.MaxInt64/factor {
 		return 0, errors.New("out of range")
@@ -211,7 +211,7 @@ func settingNamed(name string) (*setting, error) {
 			return &s, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: no setting %q; there are %s", ErrPolicy, name, strings.Join(names(allSettings), ", "))
+	return nil, fmt.Errorf("%w: unknown setting %q; known are %s", ErrPolicy, name, strings.Join(names(allSettings), ", "))
 }
 
 func names(settings []setting) []string {

@@ -44,31 +44,31 @@ var defaultUpkeep = upkeep{
 
 // serviceSettings make up an upkeep.
 var serviceSettings = []setting{
-	{"schedule", "time between two looks at a table, or five fields of cron",
+	{"schedule", "interval between two runs over a table, or a cron expression with five fields",
 		func(r *rules, text string) (err error) { r.schedule, err = ParseSchedule(text); return err },
 		func(r *rules) string { return r.schedule.String() }, false},
-	{"jitter", "share of that time that is added at random", (*rules).setJitter,
+	{"jitter", "share of the interval that is added as random jitter", (*rules).setJitter,
 		func(r *rules) string { return strconv.FormatFloat(r.jitter, 'g', -1, 64) }, false},
-	{"pause", "look at the table, and do nothing",
+	{"pause", "suspend maintenance of the table",
 		func(r *rules, text string) (err error) { r.paused, err = strconv.ParseBool(text); return err },
 		func(r *rules) string { return strconv.FormatBool(r.paused) }, true},
-	{"retention", "age from which on rows are dropped by whole shards, or table for what its property " + catalog.RetentionProperty + " says",
+	{"retention", "age from which rows are dropped by whole shards, or table for the value of its property " + catalog.RetentionProperty + " says",
 		func(r *rules, text string) (err error) { r.retention, err = parseRetention(text); return err },
 		func(*rules) string { return "table" }, false},
-	{"retention-schedule", "when that is done: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.retain }),
+	{"retention-schedule", "schedule of this step: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **Schedule { return &r.retain }),
 		func(*rules) string { return "always" }, false},
-	{"expire", "age from which on snapshots expire, or never",
+	{"expire", "age from which snapshots expire, or never",
 		func(r *rules, text string) (err error) { r.expire, err = parseAgeOrNever(text); return err },
 		func(r *rules) string { return r.expire.String() }, false},
-	{"expire-schedule", "when that is done: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.expiry }),
+	{"expire-schedule", "schedule of this step: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **Schedule { return &r.expiry }),
 		func(*rules) string { return "always" }, false},
-	{"collect", "when what nothing reaches is collected: an interval, cron, always or never", scheduleAt(func(r *rules) **Schedule { return &r.collect }),
+	{"collect", "schedule of garbage collection: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **Schedule { return &r.collect }),
 		func(r *rules) string { return r.collect.String() }, false},
-	{"collect-min-age", "least age of what is marked for deletion, 24h or more, or serve for what serve says", ageAtLeast(catalog.SafeMinAge, func(r *rules) *time.Duration { return &r.minAge }),
+	{"collect-min-age", "minimum age of objects to mark for deletion, 24h or more, or serve for the value of serve", ageAtLeast(catalog.SafeMinAge, func(r *rules) *time.Duration { return &r.minAge }),
 		func(*rules) string { return "serve" }, false},
-	{"collect-delete-delay", "time after which what was marked is deleted, or serve for what serve says", ageAtLeast(time.Second, func(r *rules) *time.Duration { return &r.deleteDelay }),
+	{"collect-delete-delay", "delay from marking to deleting an object, or serve for the value of serve", ageAtLeast(time.Second, func(r *rules) *time.Duration { return &r.deleteDelay }),
 		func(*rules) string { return "serve" }, false},
-	{"collect-max-delete-ratio", "share of a table's objects above which a collection is refused, or serve for what serve says", (*rules).setRatio,
+	{"collect-max-delete-ratio", "share of a table's objects above which a collection is refused, or serve for the value of serve", (*rules).setRatio,
 		func(*rules) string { return "serve" }, false},
 }
 
@@ -99,7 +99,7 @@ func (r *rules) setRatio(text string) (err error) {
 
 func (r *rules) setJitter(text string) (err error) {
 	if r.jitter, err = strconv.ParseFloat(text, 64); err == nil && !(r.jitter >= 0 && r.jitter <= 1) {
-		err = errors.New("want a share from 0 to 1")
+		err = errors.New("must be a share from 0 to 1")
 	}
 	return err
 }

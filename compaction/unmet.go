@@ -25,7 +25,7 @@ func (p *planner) limitBytes() {
 		return true
 	})
 	if alone > 0 {
-		p.unmet("%s never done: each moves more than the %d bytes of max-bytes-per-run", groups(alone, "is", "are"), most)
+		p.unmet("%s never compacted: each moves more than the %d bytes of max-bytes-per-run", groups(alone, "is", "are"), most)
 	}
 }
 
@@ -35,13 +35,13 @@ func (p *planner) explain() {
 		p.unmet("%s below half of target-records and target-size because of %s", groups(p.capped[limit], "ends", "end"), limit)
 	}
 	if p.policy.NoConcat && p.policy.NoPack && p.policy.NoRebuild {
-		p.unmet("allow-concat, allow-pack and allow-rebuild are false: nothing is ever done")
+		p.unmet("allow-concat, allow-pack and allow-rebuild are false: nothing is ever compacted")
 	}
 	if p.policy.MaxRows < p.policy.TargetRecords {
 		p.unmet("target-records %d is never reached: max-rows allows %d", p.policy.TargetRecords, p.policy.MaxRows)
 	}
 	if longest := p.policy.MaxCreationRange; p.policy.Lookback > 0 && p.policy.Lookback < longest {
-		p.unmet("shards leave lookback %s before their neighbours fill max-creation-range %s", p.policy.Lookback, longest)
+		p.unmet("shards leave lookback %s before adjacent shards fill max-creation-range %s", p.policy.Lookback, longest)
 	}
 }
 

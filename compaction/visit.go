@@ -199,7 +199,7 @@ func (v *visit) expire(ctx context.Context) error {
 			return err
 		}
 		if err = plan.Execute(ctx); errors.Is(err, catalog.ErrConflict) {
-			s.o.Log.Info("snapshots expire later", "table", t.Name(), "reason", err)
+			s.o.Log.Info("snapshots could not be expired; retrying later", "table", t.Name(), "reason", err)
 			return nil
 		}
 		if err != nil {
@@ -264,11 +264,11 @@ func (v *visit) collect(ctx context.Context) error {
 	done, err := t.Collect(ctx, s.collectOptions(v.in.upkeep))
 	switch {
 	case errors.Is(err, catalog.ErrConflict):
-		s.o.Log.Info("collected later", "table", t.Name(), "reason", err)
+		s.o.Log.Info("garbage could not be collected; retrying later", "table", t.Name(), "reason", err)
 		return nil
 	case errors.Is(err, catalog.ErrUnsafe): // nothing was deleted; the table's shards are compacted all the same
 		v.refused = err.Error()
-		s.o.Log.Warn("the collection is refused; nothing was deleted", "table", t.Name(), "error", err)
+		s.o.Log.Warn("the collection was refused; nothing was deleted", "table", t.Name(), "error", err)
 		s.did(t.Name(), collecting)
 		return nil
 	}

@@ -78,7 +78,7 @@ func addCount(counts map[int]int64, id int, n int64) {
 func patchFormat(raw []byte, path string) ([]byte, error) {
 	was := avroString(path, string(iceberg.ParquetFile))
 	if bytes.Count(raw, was) != 1 {
-		return nil, fmt.Errorf("manifest: entry of %s: iceberg-go encodes data files in an unknown way", path)
+		return nil, fmt.Errorf("manifest: entry of %s: unexpected encoding of data files by iceberg-go", path)
 	}
 	return bytes.Replace(raw, was, avroString(path, Format), 1), nil
 }

@@ -30,7 +30,7 @@ func DescribeAll(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry,
 		return nil, nil, err
 	}
 	if len(ids) != int(s.Count) {
-		return nil, nil, fmt.Errorf("manifest: %d field ids for the %d nodes of %s", len(ids), s.Count, shard.URL())
+		return nil, nil, fmt.Errorf("manifest: %d field IDs for the %d nodes of %s", len(ids), s.Count, shard.URL())
 	}
 	e := &Entry{Path: shard.URL(), Format: Format, Records: int64(shard.Records() - shard.Deleted()), Columns: make(map[int]Column, len(ids))}
 	if shard.Deleted() > shard.Records() || e.Records < 0 {

@@ -48,7 +48,7 @@ func checkList(files []iceberg.ManifestFile) error {
 	seen := make(map[string]bool, len(files))
 	for _, m := range files {
 		if m.FilePath() == "" || seen[m.FilePath()] {
-			return corrupt.At(-1, "it names the manifest %q twice, or not at all", m.FilePath())
+			return corrupt.At(-1, "it lists the manifest %q twice, or an entry has no path", m.FilePath())
 		}
 		seen[m.FilePath()] = true
 		if m.Version() < FormatVersion {
@@ -116,7 +116,7 @@ func asCorrupt(err error) error {
 func guarded(decode func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = corrupt.At(-1, "not of Iceberg's form: %v", v)
+			err = corrupt.At(-1, "not an Iceberg manifest list: %v", v)
 		}
 	}()
 	return decode()

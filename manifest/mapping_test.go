@@ -161,7 +161,7 @@ func TestShardsOfATableAreMappedAndDescribed(t *testing.T) {
 		if len(e.Columns) != 4 || e.Records != 2 || e.Objects != int64(len(objects)+1) || objects[url] != 0 || e.Flags&Foreign != 0 != (c.stored == nil) {
 			t.Errorf("%s: entry %+v, objects %v", url, e, objects)
 		}
-		if _, err := Describe(t.Context(), root, ids[:3]); err == nil || !strings.Contains(err.Error(), "3 field ids for the 4 nodes") {
+		if _, err := Describe(t.Context(), root, ids[:3]); err == nil || !strings.Contains(err.Error(), "3 field IDs for the 4 nodes") {
 			t.Errorf("%s: with too few ids: %v", url, err)
 		}
 	}

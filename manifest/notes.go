@@ -247,7 +247,7 @@ func pairFields(nodes []*schema.Node, t *iceberg.Schema, visit func(n *schema.No
 
 func pair(nodes []*schema.Node, fields []iceberg.NestedField, visit func(*schema.Node, int)) error {
 	if len(nodes) != len(fields) {
-		return fmt.Errorf("manifest: %d fields stand against %d columns", len(nodes), len(fields))
+		return fmt.Errorf("manifest: %d fields but %d columns", len(nodes), len(fields))
 	}
 	for i, n := range nodes {
 		visit(n, fields[i].ID)

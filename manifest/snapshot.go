@@ -172,7 +172,7 @@ func (s *stager) stage() error {
 // checkRows holds a replace to its promise.
 func (s *stager) checkRows() error {
 	if t := s.totals; s.change.Operation == table.OpReplace && t.added.records != t.removed.records {
-		return fmt.Errorf("%w: %d rows go, %d come", ErrRowsChanged, t.removed.records, t.added.records)
+		return fmt.Errorf("%w: %d rows removed, %d added", ErrRowsChanged, t.removed.records, t.added.records)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func TestVerifyFindsIndexesThatLackPostings(t *testing.T) {
 				t.Errorf("%s of %s with the index of %s (its filter only: %v): whole=%v, %v", text, c.values, c.index, c.filterOnly, r.OK, r.Errors)
 			}
 			for _, e := range r.Errors {
-				if name := strings.Replace(text, ":trivial", "", 1); !strings.Contains(e.What, "is not that of the values") || !strings.Contains(e.What, name[strings.Index(name, ":"):]) {
+				if name := strings.Replace(text, ":trivial", "", 1); !strings.Contains(e.What, "does not match the values") || !strings.Contains(e.What, name[strings.Index(name, ":"):]) {
 					t.Errorf("%s: %s", text, e.What)
 				}
 			}

@@ -207,8 +207,8 @@ func TestRequiredIsHeld(t *testing.T) {
 		if !errors.Is(failed, corrupt.ErrCorrupt) {
 			t.Fatalf("%v, want %v", failed, corrupt.ErrCorrupt)
 		}
-		if failed == nil || !strings.Contains(failed.Error(), "holds a null, against the property shardcat.required") {
-			t.Fatalf("%v, want an error with %q", failed, "holds a null, against the property shardcat.required")
+		if failed == nil || !strings.Contains(failed.Error(), "has a null, contrary to the property shardcat.required") {
+			t.Fatalf("%v, want an error with %q", failed, "has a null, contrary to the property shardcat.required")
 		}
 		report, err := verify.Shard(ctx, sp, url, verify.Options{})
 		if err != nil {
@@ -217,7 +217,7 @@ func TestRequiredIsHeld(t *testing.T) {
 		if report.OK {
 			t.Fatalf("report.OK is true")
 		}
-		if all, one := fmt.Sprint(report.Errors), "against the property shardcat.required"; !strings.Contains(all, one) {
+		if all, one := fmt.Sprint(report.Errors), "contrary to the property shardcat.required"; !strings.Contains(all, one) {
 			t.Fatalf("%v lacks %v", all, one)
 		}
 	}

@@ -30,7 +30,7 @@ func checkBucket(raw, bucket string) error {
 	case strings.IndexByte(bucket, '@') >= 0:
 		return refuse(raw, "a user or a password")
 	case !isBucketName(bucket) || strings.Contains(bucket, ".."):
-		return refuse(raw, "a bucket name that no store has")
+		return refuse(raw, "an invalid bucket name")
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func checkHost(raw, scheme, authority string) error {
 	}
 	switch {
 	case len(host) > 253 || !hostName().MatchString(host):
-		return refuse(raw, "a host name that is not in normal form")
+		return refuse(raw, "a host name that is not in canonical form")
 	case isMetadataName(host):
 		return refuse(raw, "a metadata service")
 	}
@@ -69,10 +69,10 @@ func checkAddress(raw, host string) error {
 	}
 	addr, err := netip.ParseAddr(inner)
 	if err != nil || addr.Is6() != bracketed || bracketed != strings.HasSuffix(host, "]") || addr.Zone() != "" {
-		return refuse(raw, "an address that is not in normal form")
+		return refuse(raw, "an address that is not in canonical form")
 	}
 	if addr.Is4In6() || addr.String() != inner {
-		return refuse(raw, "an address that is not in normal form")
+		return refuse(raw, "an address that is not in canonical form")
 	}
 	if IsMetadataAddress(addr) {
 		return refuse(raw, "a metadata service")

@@ -21,7 +21,7 @@ func checkText(ref string) error {
 	case strings.IndexByte(ref, '\\') >= 0:
 		return refuse(ref, "a backslash")
 	case ref[0] == ' ' || ref[len(ref)-1] == ' ':
-		return refuse(ref, "a blank at its start or end")
+		return refuse(ref, "a space at its start or end")
 	}
 	for _, r := range ref {
 		if isControl(r) {

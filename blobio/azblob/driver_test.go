@@ -108,7 +108,7 @@ func TestDriver(t *testing.T) {
 			"credential=managed_identity&client_id=x":                                             "",
 			"anonymous=true&access_tier=cool&encryption_scope=s&part_size=1048576&list_page=5000": "",
 			"endpoint=http://127.0.0.1:10000/acct":                                                "",
-			"credential=password":                                                                 "none of",
+			"credential=password":                                                                 "not one of",
 			"access_tier=lukewarm":                                                                "access_tier",
 			"part_size=0":                                                                         "part_size",
 			"list_page=5001":                                                                      "list_page",

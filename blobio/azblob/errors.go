@@ -88,20 +88,20 @@ func explain(ctx context.Context, err error) (cause, class error) {
 	return said, apierror.OfStatus(said.Status)
 }
 
-const leaseAdvice = "somebody holds a lease on the blob: break the lease (az storage blob lease break)"
+const leaseAdvice = "the blob is leased: break the lease (az storage blob lease break)"
 
 // advice is what to do about refusals that last until somebody does something.
 var advice = map[bloberror.Code]string{
 	bloberror.BlobArchived:                          "the blob is in the archive tier: rehydrate it, and take table data out of lifecycle rules that archive",
-	bloberror.BlobBeingRehydrated:                   "the blob is on its way out of the archive tier: try again in some hours",
-	bloberror.SnapshotsPresent:                      "the blob has snapshots, which are deleted before it: use soft delete or versions on the account in their place",
+	bloberror.BlobBeingRehydrated:                   "the blob is being rehydrated from the archive tier: retry in a few hours",
+	bloberror.SnapshotsPresent:                      "the blob has snapshots, which must be deleted first: use soft delete or versioning on the account instead",
 	bloberror.LeaseIDMissing:                        leaseAdvice,
 	bloberror.LeaseLost:                             leaseAdvice,
 	bloberror.LeaseIDMismatchWithBlobOperation:      leaseAdvice,
-	bloberror.LeaseIDMismatchWithContainerOperation: "somebody holds a lease on the container: break the lease (az storage container lease break)",
-	bloberror.BlobUsesCustomerSpecifiedEncryption:   "the blob is encrypted with a key of its writer's: shardcat reads blobs under the account's keys and encryption scopes",
-	bloberror.BlobImmutableDueToPolicy:              "an immutability policy keeps the blob: collect after it ends, or exempt the table's container",
-	"BlobImmutableDueToLegalHold":                   "a legal hold keeps the blob: clear it, or exempt the table's container",
+	bloberror.LeaseIDMismatchWithContainerOperation: "the container is leased: break the lease (az storage container lease break)",
+	bloberror.BlobUsesCustomerSpecifiedEncryption:   "the blob is encrypted with a customer-provided key: shardcat reads blobs encrypted with the account's keys or encryption scopes",
+	bloberror.BlobImmutableDueToPolicy:              "an immutability policy protects the blob: collect after it ends, or exempt the table's container",
+	"BlobImmutableDueToLegalHold":                   "a legal hold protects the blob: clear it, or exempt the table's container",
 }
 
 // message is the first line of Azure's explanation. The rest repeats the request, with what was signed.

@@ -86,7 +86,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		do     string
 	}{
 		"BlobArchived":                {409, "rehydrate it"},
-		"BlobBeingRehydrated":         {409, "try again in some hours"},
+		"BlobBeingRehydrated":         {409, "retry in a few hours"},
 		"SnapshotsPresent":            {409, "has snapshots"},
 		"LeaseIdMissing":              {412, "break the lease"},
 		"BlobImmutableDueToPolicy":    {409, "immutability policy"},

@@ -33,5 +33,5 @@ func (h handedOut) Do(r *policy.Request) (*http.Response, error) {
 			return r.Next()
 		}
 	}
-	return nil, &apierror.HandedOut{Err: errors.New("the catalog hands out no signature of Azure for account " + h.place.Account)}
+	return nil, &apierror.HandedOut{Err: errors.New("the catalog vends no Azure SAS token for account " + h.place.Account)}
 }

@@ -115,7 +115,7 @@ func (o Options) Validate() error {
 	case s.Protocol != "" && s.Protocol != "http" && s.Protocol != "https":
 		return errors.New("parameter protocol is neither http nor https")
 	case strings.ContainsAny(s.StorageDomain, "/?#@"):
-		return errors.New("parameter domain is not a name of a host")
+		return errors.New("parameter domain is not a host name")
 	case (s.IsCDN || s.IsLocalEmulator) && s.StorageDomain == "":
 		return errors.New("parameters cdn and localemu need parameter domain")
 	}

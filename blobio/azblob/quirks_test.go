@@ -76,7 +76,7 @@ func TestListsAreWhole(t *testing.T) {
 
 // TestHeldBlobs: what holds a blob is named, nothing is changed, and no second request is made.
 func TestHeldBlobs(t *testing.T) {
-	for quirks, want := range map[string]string{"archived": "rehydrate it", "rehydrating": "some hours", "encrypted": "a key of its writer's",
+	for quirks, want := range map[string]string{"archived": "rehydrate it", "rehydrating": "a few hours", "encrypted": "a customer-provided key",
 		"leased": "break the lease", "leased=LeaseLost": "break the lease", "immutable": "immutability policy", "legal-hold": "legal hold",
 		"snapshots": "has snapshots"} {
 		a, b := quirky(t, quirks, "")
@@ -100,9 +100,9 @@ func TestHeldBlobs(t *testing.T) {
 // TestCreatesOverHeldBlobs: where the account refuses a create by what holds the blob that is there, that is named, the blob stays as it was, and no
 // request is repeated: of a small blob, and of one in blocks.
 func TestCreatesOverHeldBlobs(t *testing.T) {
-	for quirks, want := range map[string]string{"archived": "rehydrate it", "rehydrating": "try again in some hours", "leased": "break the lease",
+	for quirks, want := range map[string]string{"archived": "rehydrate it", "rehydrating": "retry in a few hours", "leased": "break the lease",
 		"leased=LeaseLost": "break the lease", "leased=LeaseIdMismatchWithBlobOperation": "break the lease", "immutable": "immutability policy",
-		"legal-hold": "legal hold", "encrypted": "a key of its writer's"} {
+		"legal-hold": "legal hold", "encrypted": "a customer-provided key"} {
 		for size, requests := range map[int]int{3: 1, 12 << 10: 4} { // 3 blocks and their list
 			a, b := quirky(t, quirks+" held-first", "&part_size=5000")
 			a.Put("k", []byte("content"))

@@ -158,10 +158,10 @@ func (b *Bucket) Limits() []string {
 		reached bool
 		what    string
 	}{
-		{b.opts.hooked(), "an object that is replaced while it is read is not noticed: the driver's reads have no conditions and tell no ETag"},
+		{b.opts.hooked(), "replacing an object during a read is not detected: the driver's reads have no conditions and return no ETag"},
 		{b.opts.Suffix || b.opts.Tail != nil || b.opts.BeforeRead != nil, "reading the end of an object of unknown size costs a second request"},
-		{b.opts.BeforeWrite != nil, "that a create fails if the key is taken rests on the driver's IfNotExist"},
-		{b.opts.Parts != nil, "a large upload that is given up may leave its parts behind"},
+		{b.opts.BeforeWrite != nil, "conditional creation depends on the driver's IfNotExist"},
+		{b.opts.Parts != nil, "an aborted multipart upload may leave its parts in the store"},
 		{b.opts.Delete != nil, "the condition of a delete is compared before it, not in one step with it"},
 	} {
 		if !limit.reached {

@@ -42,10 +42,10 @@ func TestBareBucketsConform(t *testing.T) {
 // TestLimits: what a bucket without hooks can't promise is named, and is so.
 func TestLimits(t *testing.T) {
 	want := []string{
-		"an object that is replaced while it is read is not noticed: the driver's reads have no conditions and tell no ETag",
+		"replacing an object during a read is not detected: the driver's reads have no conditions and return no ETag",
 		"reading the end of an object of unknown size costs a second request",
-		"that a create fails if the key is taken rests on the driver's IfNotExist",
-		"a large upload that is given up may leave its parts behind",
+		"conditional creation depends on the driver's IfNotExist",
+		"an aborted multipart upload may leave its parts in the store",
 		"the condition of a delete is compared before it, not in one step with it",
 	}
 	for name, stranger := range strangers() {

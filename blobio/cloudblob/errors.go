@@ -20,7 +20,7 @@ import (
 func request(ctx context.Context, kind httptransport.Kind, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: the answer lacks what every store sends: %v", blobio.ErrUnknown, p)
+			err = fmt.Errorf("%w: malformed response: %v", blobio.ErrUnknown, p)
 		}
 	}()
 	return httptransport.Request(ctx, kind, do)

@@ -104,7 +104,7 @@ func stated(d *httprange.Download) error {
 	}
 	d.Body.Close()
 	if n > 0 {
-		err = fmt.Errorf("%w: the answer does not state the object's size", blobio.ErrUnknown)
+		err = fmt.Errorf("%w: the response does not state the object's size", blobio.ErrUnknown)
 	}
 	return err
 }
@@ -186,9 +186,9 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 			case err != nil:
 			case same > 0 && same <= mostSamePages && next != "":
 			case next != "" && seen[mark]:
-				err = fmt.Errorf("%w: a page of the list continues with a token that was there before", blobio.ErrUnknown)
+				err = fmt.Errorf("%w: the listing repeats a continuation token", blobio.ErrUnknown)
 			case empty > mostEmptyPages:
-				err = fmt.Errorf("%w: %d pages of the list hold no key", blobio.ErrUnknown, empty)
+				err = fmt.Errorf("%w: %d pages of the listing hold no key", blobio.ErrUnknown, empty)
 			}
 			if err != nil {
 				yield(blobio.Info{}, b.fail(ctx, "list", prefix, err))
@@ -197,7 +197,7 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 			seen[mark] = true
 			for _, info := range page {
 				if !strings.HasPrefix(info.Key, prefix) {
-					err := fmt.Errorf("%w: the list holds the key %q, which was not asked for", blobio.ErrUnknown, info.Key)
+					err := fmt.Errorf("%w: the listing has the key %q, which is outside the requested prefix", blobio.ErrUnknown, info.Key)
 					yield(blobio.Info{}, b.fail(ctx, "list", prefix, err))
 					return
 				}

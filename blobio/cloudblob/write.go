@@ -149,7 +149,7 @@ func (o *object) conditionally(ctx context.Context, make func(ctx context.Contex
 		}
 		if !o.allow {
 			return o.b.fail(ctx, "create", o.key, blobio.NewError("create", o.b.root+urlresolve.EscapeKey(o.key), blobio.ErrDenied,
-				fmt.Errorf("%w; with one single writer --unsafe-no-conditional-writes goes on: %w", blobio.ErrNoCondition, o.b.fail(ctx, "create", o.key, err))))
+				fmt.Errorf("%w; --unsafe-no-conditional-writes allows it if there is a single writer: %w", blobio.ErrNoCondition, o.b.fail(ctx, "create", o.key, err))))
 		}
 		o.b.unconditional.Store(true)
 	}

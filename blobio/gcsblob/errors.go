@@ -78,7 +78,7 @@ func reason(e *googleapi.Error) (code, message string) {
 
 // unauthenticated is the refusal of the service that hands out tokens, without what it was asked.
 func unauthenticated(status int) (cause, class error) {
-	return &apierror.Error{Status: status, Code: "token", Message: "no access token was handed out"}, apierror.OfTokenStatus(status)
+	return &apierror.Error{Status: status, Code: "token", Message: "no access token was issued"}, apierror.OfTokenStatus(status)
 }
 
 // credentialsError says that there are no application default credentials.

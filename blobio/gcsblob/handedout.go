@@ -18,7 +18,7 @@ type handedOut struct {
 func (h *handedOut) RoundTrip(r *http.Request) (*http.Response, error) {
 	keys, _, err := h.ask(r.Context())
 	if err == nil && keys["gcs.oauth2.token"] == "" {
-		err = errors.New("the catalog hands out no token of Google Cloud Storage for this location")
+		err = errors.New("the catalog vends no Google Cloud Storage token for this location")
 	}
 	if err != nil {
 		if r.Body != nil {

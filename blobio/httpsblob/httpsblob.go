@@ -38,7 +38,7 @@ func init() {
 	for _, scheme := range []string{"https", "http"} {
 		blobio.Register(scheme, func(_ context.Context, u *url.URL) (blobio.Bucket, error) {
 			if u.RawQuery != "" || u.User != nil {
-				return nil, errors.New("a web server takes no options and no user")
+				return nil, errors.New("an https location takes no options and no user")
 			}
 			return Open(u.Scheme, u.Host), nil
 		})
@@ -158,7 +158,7 @@ func refusal(resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusPartialContent:
 		if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-			return fmt.Errorf("%w: the server packs what it sends", blobio.ErrUnknown)
+			return fmt.Errorf("%w: the server compresses its responses", blobio.ErrUnknown)
 		}
 		return nil
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified:
@@ -177,9 +177,9 @@ func (b *Bucket) get(ctx context.Context, key string, span httprange.Span, opts 
 	switch {
 	case err != nil:
 	case resp.StatusCode == http.StatusPartialContent && resp.Header.Get("Content-Range") == "":
-		err = fmt.Errorf("%w: the server answered a part of the object without a Content-Range", blobio.ErrUnknown)
+		err = fmt.Errorf("%w: partial response without Content-Range", blobio.ErrUnknown)
 	case span.Off != 0 && resp.StatusCode == http.StatusOK:
-		err = fmt.Errorf("%w: the server does not answer ranges", blobio.ErrDenied)
+		err = fmt.Errorf("%w: the server does not support range requests", blobio.ErrDenied)
 	}
 	if err != nil {
 		resp.Body.Close()
@@ -227,7 +227,7 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 }
 
 // errReadOnly is the cause of what this driver does not do.
-var errReadOnly = errors.New("objects of web servers are only read, and not listed")
+var errReadOnly = errors.New("https locations are read-only and cannot be listed")
 
 func (b *Bucket) refuse(op, key string) error {
 	if b.closed.Load() {

@@ -140,7 +140,7 @@ func explain(ctx context.Context, err error) (cause, class error) {
 }
 
 // errNoRegion: the SDK finds no endpoint, so no request was made.
-var errNoRegion = errors.New("no region is set: name the bucket's with ?region=, AWS_REGION or the profile's region, or a store's own ?endpoint=")
+var errNoRegion = errors.New("no region is set: set the bucket's with ?region=, AWS_REGION or the profile's region, or a store's own ?endpoint=")
 
 // noRegion reports that the SDK has no region to find the endpoint by; it has no type for that.
 func noRegion(err error) bool {
@@ -189,23 +189,23 @@ func elsewhere(message string, response *awshttp.ResponseError) string {
 		region = response.Response.Header.Get(regionHeader)
 	}
 	if region != "" {
-		return "the bucket lies in region " + region + "; say so with ?region=" + region
+		return "the bucket is in region " + region + "; set ?region=" + region
 	}
 	if response != nil && response.Response != nil {
 		if to := apierror.Redirected(response.HTTPStatusCode(), response.Response.Header); to != "" {
-			return to + "; so does a store that wants another region: name the bucket's with ?region="
+			return to + "; a store also redirects requests to the wrong region: set the bucket's with ?region="
 		}
 	}
 	if message != "" {
 		message += "; "
 	}
-	return message + "the store wants another region or endpoint; name the bucket's with ?region="
+	return message + "the store expects another region or endpoint; set the bucket's with ?region="
 }
 
 // advice is what to do about refusals that the words of the store do not explain.
 var advice = map[string]string{
 	"InvalidObjectState": "the object is in an archive tier: restore it, and take table data out of lifecycle rules that archive",
-	"ObjectLocked":       "a retention rule or legal hold keeps the object: collect after it ends, or exempt the table's prefix",
+	"ObjectLocked":       "a retention rule or legal hold protects the object: collect after it ends, or exempt the table's prefix",
 }
 
 // reads reports whether a refusal is that of a GET or HEAD.
@@ -218,7 +218,7 @@ func reads(response *awshttp.ResponseError) bool {
 }
 
 // missingHint goes with refusals that may be about an object that is missing.
-const missingHint = "; an object that is missing is refused like this, too, unless s3:ListBucket is granted on the bucket"
+const missingHint = "; the store also refuses requests for missing objects unless s3:ListBucket is granted on the bucket"
 
 // hasMissing reports a refusal of a right, or one without words as a HEAD gets it.
 func hasMissing(said *apierror.Error) bool {

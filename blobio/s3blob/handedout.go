@@ -24,7 +24,7 @@ func (h handedOut) Retrieve(ctx context.Context) (aws.Credentials, error) {
 		CanExpire: true, Source: "Iceberg catalog", // expired at once: the SDK keeps none that the catalog replaced
 	}
 	if !c.HasKeys() {
-		return c, &apierror.HandedOut{Err: errors.New("the catalog hands out no keys of S3 for this location")}
+		return c, &apierror.HandedOut{Err: errors.New("the catalog vends no S3 credentials for this location")}
 	}
 	return c, nil
 }

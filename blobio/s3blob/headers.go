@@ -87,7 +87,7 @@ func customerKey(file string) ([]byte, error) {
 func checkContext(text string) error {
 	var pairs map[string]string
 	if json.Unmarshal([]byte(text), &pairs) != nil {
-		return errors.New(`is not JSON object of texts: {"name":"value"}`)
+		return errors.New(`is not a JSON object of strings: {"name":"value"}`)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // errCutOff says that a list is incomplete and that no answer states how it goes on.
-var errCutOff = fmt.Errorf("%w: the store cut the list off (IsTruncated) without saying how it continues", blobio.ErrUnknown)
+var errCutOff = fmt.Errorf("%w: the listing is truncated (IsTruncated) but has no continuation token", blobio.ErrUnknown)
 
 // markerToken begins the token of a page of version 1, behind which is the last key before it. The others are the store's own.
 const markerToken = "marker:"
@@ -114,7 +114,7 @@ func (b *Bucket) entries(ctx context.Context, contents []types.Object, encoding 
 	page := make([]blobio.Info, 0, len(contents))
 	for _, o := range contents {
 		if o.Key == nil {
-			return nil, fmt.Errorf("%w: an entry of the list has no key", blobio.ErrUnknown)
+			return nil, fmt.Errorf("%w: an entry of the listing has no key", blobio.ErrUnknown)
 		}
 		key, err := b.plainKey(ctx, *o.Key, encoding, prefix)
 		if err != nil {
@@ -158,7 +158,7 @@ func (b *Bucket) plainKey(ctx context.Context, key string, encoding types.Encodi
 	switch {
 	case encoding == types.EncodingTypeUrl:
 		if err != nil {
-			return "", fmt.Errorf("%w: the list holds %q, which is not an escaped key", blobio.ErrUnknown, key)
+			return "", fmt.Errorf("%w: the listing has %q, which is not an escaped key", blobio.ErrUnknown, key)
 		}
 		return plain, nil
 	case err != nil || plain == key, !strings.HasPrefix(plain, prefix), b.keys.Load() == keysPlain:

@@ -337,7 +337,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		{"400 header", 400, "", "eu-north-1", "?region=eu-north-1"},
 		{"400 nowhere", 400, "<Error><Code>AuthorizationHeaderMalformed</Code><Message>wrong</Message></Error>", "", "?region="},
 		{"403 scope", 403, "<Error><Code>SignatureDoesNotMatch</Code><Message>Credential scope should be 'us-west-004'</Message></Error>", "", "?region=us-west-004"},
-		{"R2", 400, "<Error><Code>InvalidRegionName</Code><Message>Must be one of: wnam, auto</Message></Error>", "", "auto; the store wants another region"},
+		{"R2", 400, "<Error><Code>InvalidRegionName</Code><Message>Must be one of: wnam, auto</Message></Error>", "", "auto; the store expects another region"},
 		{"hidden", 403, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>", "", "s3:ListBucket"},
 		{"archived", 403, "<Error><Code>InvalidObjectState</Code><Message>not valid</Message></Error>", "", "restore it"},
 		{"locked", 403, "<Error><Code>AccessDenied</Code><Message>protected by object lock</Message></Error>", "", "retention rule"},

@@ -21,7 +21,7 @@ import (
 )
 
 // errUnchunked refuses rows to who can't tell the end of an answer from a broken connection.
-var errUnchunked = &problem{Status: http.StatusHTTPVersionNotSupported, Code: "usage", Detail: "rows need HTTP/1.1 or later: before it, a broken answer looks like a whole one"}
+var errUnchunked = &problem{Status: http.StatusHTTPVersionNotSupported, Code: "usage", Detail: "rows need HTTP/1.1 or later: earlier versions can't signal an incomplete response"}
 
 // answer writes the rows of a plan. An error that it gives is the answer; once a byte was written, an error breaks the
 // connection instead.
@@ -51,7 +51,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p *catalog.Plan,
 	err = f.write(out, reader, p, more)
 	s.stats.end(err, out.err)
 	if err != nil {
-		s.o.Log.Info("an answer ended early", "path", r.URL.Path, "from", r.RemoteAddr, "bytes", out.written, "error", err)
+		s.o.Log.Info("a response ended early", "path", r.URL.Path, "from", r.RemoteAddr, "bytes", out.written, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil

@@ -50,7 +50,7 @@ func (s *Server) commitJob(w http.ResponseWriter, r *http.Request) error {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "usage", Detail: fmt.Sprintf("runs of more than %d bytes", large.Limit)}
 	}
 	if err != nil || given.Runs == nil {
-		return fmt.Errorf(`%w: the body is {"runs": […]}, with the names that writing them gave`, catalog.ErrInvalid)
+		return fmt.Errorf(`%w: the body is {"runs": […]}, with the names returned when they were written`, catalog.ErrInvalid)
 	}
 	return s.inTurn(r, func(t *catalog.Table) error {
 		in, err := t.CommitShards(r.Context(), "", r.PathValue("job"), given.Runs)

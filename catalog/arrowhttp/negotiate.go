@@ -92,7 +92,7 @@ func accepted(accept string) (form, error) {
 	}
 	if !found {
 		return best, &problem{Status: http.StatusNotAcceptable, Code: "usage",
-			Detail: "rows are " + typeArrow + ", " + typeNDJSON + " or " + typeCSV + "; Accept asks for none of them"}
+			Detail: "rows are " + typeArrow + ", " + typeNDJSON + " or " + typeCSV + "; Accept names none of them"}
 	}
 	return best, nil
 }

@@ -37,7 +37,7 @@ func parameters(r *http.Request, takes ...string) (url.Values, error) {
 	for name, values := range q {
 		switch {
 		case !slices.Contains(takes, name):
-			return nil, fmt.Errorf("%w: parameter %q is not known here; there is %q", catalog.ErrInvalid, name, takes)
+			return nil, fmt.Errorf("%w: unknown parameter %q: this path takes %q", catalog.ErrInvalid, name, takes)
 		case len(values) > 1:
 			return nil, fmt.Errorf("%w: parameter %q is given %d times", catalog.ErrInvalid, name, len(values))
 		}
@@ -88,7 +88,7 @@ func at(q url.Values) (at catalog.At, err error) {
 		}
 	}
 	if given > 1 {
-		return at, fmt.Errorf("%w: of snapshot, as-of and ref one can be given", catalog.ErrInvalid)
+		return at, fmt.Errorf("%w: snapshot, as-of and ref exclude each other", catalog.ErrInvalid)
 	}
 	at.Ref = q.Get("ref")
 	if q.Has("snapshot") {
@@ -109,7 +109,7 @@ func at(q url.Values) (at catalog.At, err error) {
 func count(q url.Values, name string, least int64) (int64, error) {
 	n, err := strconv.ParseInt(q.Get(name), 10, 64)
 	if err != nil || n < least {
-		return 0, fmt.Errorf("%w: %s: %q is not a whole number from %d on", catalog.ErrInvalid, name, q.Get(name), least)
+		return 0, fmt.Errorf("%w: %s: %q is not an integer of at least %d", catalog.ErrInvalid, name, q.Get(name), least)
 	}
 	return n, nil
 }

@@ -87,7 +87,7 @@ func (s *Server) readTask(w http.ResponseWriter, r *http.Request, text []byte) e
 	}
 	var task catalog.Task
 	if err := json.Unmarshal(text, &task); err != nil {
-		return fmt.Errorf("%w: no element of the tasks of a plan: %w", catalog.ErrInvalid, err)
+		return fmt.Errorf("%w: not a task of a plan: %w", catalog.ErrInvalid, err)
 	}
 	return s.inTurn(r, func(t *catalog.Table) error {
 		p, err := t.PlanTask(&task)

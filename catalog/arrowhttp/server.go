@@ -61,7 +61,7 @@ func New(c *catalog.Catalog, o Options) *Server {
 		mux.Handle(pattern, h)
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, &problem{Status: http.StatusNotFound, Code: "not_found", Detail: r.Method + " " + r.URL.Path + " is nothing here; see /v1/openapi.json"})
+		writeProblem(w, &problem{Status: http.StatusNotFound, Code: "not_found", Detail: r.Method + " " + r.URL.Path + ": unknown path; see /v1/openapi.json"})
 	})
 	s.handler = http.NewCrossOriginProtection().Handler(mux)
 	return s

@@ -40,7 +40,7 @@ func (s *slots) take(r *http.Request) (release func(), err error) {
 func (s *slots) busy() *problem {
 	return &problem{
 		Status: http.StatusServiceUnavailable, Code: "busy", retryAfter: max(time.Second, s.patience),
-		Detail: fmt.Sprintf("as many answers are under way as this server gives at a time, and %d requests wait; come back later", s.places.Waiting()),
+		Detail: fmt.Sprintf("server busy: all response slots are in use and %d requests are queued; retry after the delay of Retry-After", s.places.Waiting()),
 	}
 }
 

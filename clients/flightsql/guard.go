@@ -50,7 +50,7 @@ func (g guard) check(ctx context.Context) error {
 		if known(ctx) {
 			return nil
 		}
-		return status.Error(codes.PermissionDenied, "without a token, only this machine reads: set SHARDCAT_READ_TOKEN where the server runs")
+		return status.Error(codes.PermissionDenied, "the server has no token for reading, so it accepts only local requests: set SHARDCAT_READ_TOKEN where it runs")
 	}
 	headers, _ := metadata.FromIncomingContext(ctx)
 	want := sha256.Sum256([]byte(g.token))
@@ -61,7 +61,7 @@ func (g guard) check(ctx context.Context) error {
 			return nil
 		}
 	}
-	return status.Error(codes.Unauthenticated, "reading needs the token: send it as authorization: Bearer")
+	return status.Error(codes.Unauthenticated, "missing or wrong token: send authorization: Bearer with the value of SHARDCAT_READ_TOKEN")
 }
 
 // known reports whether a peer is on this machine and no proxy, or has a verified certificate.

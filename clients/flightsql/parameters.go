@@ -37,7 +37,7 @@ func (s *statement) handle() ([]byte, error) { return json.Marshal(s) }
 func parseHandle(handle []byte) (*statement, error) {
 	var s statement
 	if err := json.Unmarshal(handle, &s); err != nil || s.Version != statementVersion {
-		return nil, status.Error(codes.InvalidArgument, "no prepared statement of this server, or one of another version")
+		return nil, status.Error(codes.InvalidArgument, "not a prepared statement of this server, or one of another version")
 	}
 	return &s, nil
 }
@@ -176,7 +176,7 @@ func (s *server) DoPutPreparedStatementQuery(_ context.Context, q flightsql.Prep
 			continue
 		}
 		if b.NumRows() > 1 || prepared.Values != nil {
-			return nil, status.Error(codes.InvalidArgument, "one row of values is bound at a time; ask once for each")
+			return nil, status.Error(codes.InvalidArgument, "bind one row of values at a time")
 		}
 		for i, c := range b.Columns() {
 			v, err := literal(c, 0)
@@ -224,7 +224,7 @@ func literal(a arrow.Array, row int) (string, error) {
 	if id := a.DataType().ID(); arrow.IsInteger(id) || arrow.IsDecimal(id) {
 		return a.ValueStr(row), nil
 	}
-	return "", fmt.Errorf("a value of type %s; there are numbers, text, times, booleans and decimals", a.DataType())
+	return "", fmt.Errorf("a value of type %s; supported are numbers, text, times, booleans and decimals", a.DataType())
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
@@ -233,7 +233,7 @@ func instant(t time.Time) string { return quote(t.UTC().Format("2006-01-02T15:04
 
 func float(v float64) (string, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "", fmt.Errorf("%v compares with nothing", v)
+		return "", fmt.Errorf("%v can't be compared", v)
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64), nil
 }

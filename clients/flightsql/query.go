@@ -22,7 +22,7 @@ type query struct {
 
 // errSyntax is a query that this server does not answer.
 func errSyntax(format string, args ...any) error {
-	return fmt.Errorf("%w: %s; this server answers SELECT columns|* FROM table [WHERE expression] [LIMIT n]: "+
+	return fmt.Errorf("%w: %s; this server supports SELECT columns|* FROM table [WHERE expression] [LIMIT n]: "+
 		"join, aggregate and order its rows in a SQL engine, DuckDB for one (docs/guides/reads.md)", catalog.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
@@ -33,7 +33,7 @@ func parse(text string) (*query, error) {
 		return nil, err
 	}
 	if slices.ContainsFunc(tokens, func(t token) bool { return t.kind == symbol && t.text == "?" }) {
-		return nil, errSyntax("a parameter without a value: prepare the query and bind it")
+		return nil, errSyntax("parameter without a value: prepare the query and bind it")
 	}
 	p := &parser{text: text, tokens: tokens}
 	q := &query{}
@@ -44,7 +44,7 @@ func parse(text string) (*query, error) {
 		return nil, err
 	}
 	if !p.keyword("FROM") {
-		return nil, errSyntax("%q where FROM is expected", p.peek().text)
+		return nil, errSyntax("%q, expected FROM", p.peek().text)
 	}
 	if q.table, err = p.table(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func parse(text string) (*query, error) {
 	}
 	p.symbol(";")
 	if left := p.peek(); left.kind != end {
-		return nil, errSyntax("%q at byte %d is not known", left.text, left.at)
+		return nil, errSyntax("unexpected %q at byte %d", left.text, left.at)
 	}
 	return q, nil
 }
@@ -104,7 +104,7 @@ func (p *parser) names() (names []string, err error) {
 	for {
 		t := p.next()
 		if t.kind != name || !t.quoted && reserved[strings.ToUpper(t.text)] {
-			return nil, errSyntax("%q at byte %d where a name is expected", t.text, t.at)
+			return nil, errSyntax("%q at byte %d, expected a name", t.text, t.at)
 		}
 		names = append(names, t.text)
 		if !p.symbol(".") {

@@ -102,7 +102,7 @@ func (s *server) take(ctx context.Context, places *fairqueue.Places) (release fu
 	}
 	release, err = places.Take(ctx, client)
 	if errors.Is(err, fairqueue.ErrBusy) {
-		return nil, status.Error(codes.ResourceExhausted, "as many answers are under way as this server gives at a time; come back later")
+		return nil, status.Error(codes.ResourceExhausted, "server busy: all response slots are in use; retry later")
 	}
 	return release, err
 }

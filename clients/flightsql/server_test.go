@@ -202,7 +202,7 @@ func TestRefused(t *testing.T) {
 		"SELECT id FROM t LIMIT x":                  `LIMIT "x"`,
 		"SELECT id FROM t LIMIT 3 OFFSET 1":         `"OFFSET"`,
 		"SELECT id FROM t WHERE id = ?":             "prepare",
-		"SELECT id FROM t WHERE name = 'x":          "does not end",
+		"SELECT id FROM t WHERE name = 'x":          "unclosed quote",
 		"DROP TABLE t":                              "not a SELECT",
 		"SELECT id FROM t; SELECT id FROM t":        `"SELECT"`,
 		"SELECT id FROM t WHERE id IN (SELECT 1)":   "WHERE",

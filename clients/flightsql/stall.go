@@ -25,6 +25,6 @@ func (s *steady) SendMsg(m any) error {
 	case err := <-sent:
 		return err
 	case <-timer.C:
-		return status.Errorf(codes.DeadlineExceeded, "the client took nothing for %s: rows are missing", s.stall)
+		return status.Errorf(codes.DeadlineExceeded, "the client read nothing for %s: rows are missing", s.stall)
 	}
 }

@@ -151,7 +151,7 @@ func (s *server) DoGetStatement(ctx context.Context, t flightsql.StatementQueryT
 func (s *server) planOfTicket(ctx context.Context, text []byte) (*catalog.Plan, error) {
 	var t ticket
 	if err := json.Unmarshal(text, &t); err != nil || t.Version != ticketVersion || (t.Task == nil) == (t.Query == "") {
-		return nil, status.Error(codes.InvalidArgument, "no ticket of this server, or one of another version")
+		return nil, status.Error(codes.InvalidArgument, "not a ticket of this server, or one of another version")
 	}
 	if t.Task == nil {
 		p, err := s.planOf(ctx, t.Query, t.Snapshot, true)

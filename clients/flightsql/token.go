@@ -35,7 +35,7 @@ func scan(query string) (tokens []token, err error) {
 		case c == '"' || c == '\'':
 			value, length := quoted(query[at:])
 			if length == 0 {
-				return nil, errSyntax("a quote at byte %d does not end", at)
+				return nil, errSyntax("unclosed quote at byte %d", at)
 			}
 			t.kind, t.text, t.quoted = name, value, true
 			if c == '\'' {

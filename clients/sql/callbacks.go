@@ -47,7 +47,7 @@ func (e *Engine) register() error {
 		state := duckdb.RegisterTableFunction(e.conn, f)
 		duckdb.DestroyTableFunction(&f)
 		if state == duckdb.StateError {
-			return errors.New("duckdb: its library takes no function " + name)
+			return errors.New("duckdb: can't register function " + name)
 		}
 	}
 	duckdb.AddReplacementScan(e.db, C.shardcatReplace, e.handle, nil)
@@ -91,7 +91,7 @@ func shardcatBind(p unsafe.Pointer) {
 	guarded(func(m string) { duckdb.BindSetError(info, m) }, func() (*query, error) {
 		q := valueOf[*Engine](duckdb.BindGetExtraInfo(info)).current()
 		if q == nil {
-			return nil, errors.New("no query is under way")
+			return nil, errors.New("no query is running")
 		}
 		b, err := q.bind(info)
 		if err != nil {

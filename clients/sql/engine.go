@@ -129,7 +129,7 @@ func (e *Engine) begin(q *query) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.asked != nil {
-		return fmt.Errorf("%w: a query is under way; close its result first", catalog.ErrInvalid)
+		return fmt.Errorf("%w: a query is running; close its result first", catalog.ErrInvalid)
 	}
 	e.asked = q
 	return nil

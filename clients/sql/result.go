@@ -34,7 +34,7 @@ func (e *Engine) run(q *query, statement string) (*Result, error) {
 		}
 		return nil, fmt.Errorf("%w: no statement", ErrSQL)
 	case n > 1:
-		return nil, fmt.Errorf("%w: %d statements; ask one at a time", ErrSQL, n)
+		return nil, fmt.Errorf("%w: %d statements; run one at a time", ErrSQL, n)
 	}
 	stop := context.AfterFunc(q.ctx, func() { duckdb.Interrupt(e.conn) })
 	r, err := e.execute(q, statements)

@@ -136,7 +136,7 @@ func (e *Engine) text(ctx context.Context, statement string) (string, error) {
 	}
 	column, ok := r.RecordBatch().Column(0).(array.StringLike)
 	if !ok {
-		return "", errors.New("duckdb: no text where text is expected")
+		return "", errors.New("duckdb: expected text")
 	}
 	if column.IsNull(0) {
 		return "null", nil

@@ -15,13 +15,13 @@ type allowFlag []string
 
 func (f *allowFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar((*[]string)(f), "allow", nil,
-		"folder or URL outside the shard's own folder that its references may name, as after merge --allow-external (repeatable; default: none)")
+		"folder or URL outside the shard's folder that it may refer to, as after merge --allow-external (repeatable; default: none)")
 }
 
 // unused refuses the flag for a file of a format whose files refer to nothing.
 func (f allowFlag) unused(kind fileio.Format) error {
 	if len(f) > 0 {
-		return usagef("--allow goes with shards, and the file is %s", kind)
+		return usagef("--allow applies to shards, but the file is %s", kind)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func between(low, high int) cobra.PositionalArgs {
 		if len(args) >= low && len(args) <= high {
 			return nil
 		}
-		return usagef("%s: %d arguments given, see: %s", cmd.CommandPath(), len(args), cmd.UseLine())
+		return usagef("%s: got %d arguments, usage: %s", cmd.CommandPath(), len(args), cmd.UseLine())
 	}
 }
 
@@ -25,7 +25,7 @@ func checkCounts(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
 		if f.Changed && strings.HasPrefix(f.Value.String(), "-") {
-			return usagef("invalid argument %s for --%s: want 0 or more", f.Value, name)
+			return usagef("invalid argument %s for --%s: must be 0 or more", f.Value, name)
 		}
 	}
 	return nil
@@ -36,7 +36,7 @@ func checkTexts(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
 		if f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-			return usagef("--%s is empty; leave the flag out if nothing is meant", name)
+			return usagef("empty value for --%s; omit the flag to use its default", name)
 		}
 	}
 	return nil

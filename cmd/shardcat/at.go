@@ -28,7 +28,7 @@ func (f *atFlags) at(cmd *cobra.Command) (at catalog.At, err error) {
 	if f.snapshot != "" {
 		id, parseErr := strconv.ParseInt(f.snapshot, 10, 64)
 		if parseErr != nil || id <= 0 {
-			return at, usagef("%q is not a snapshot id", f.snapshot)
+			return at, usagef("%q is not a snapshot ID", f.snapshot)
 		}
 		at.SnapshotID = id
 	}

@@ -19,7 +19,7 @@ _commit_snapshot_id is the snapshot, the table's columns follow. Compaction is n
 		Args:    exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if from == "" {
-				return usagef("--from is needed: the snapshot since which changes are asked for; table history lists them")
+				return usagef("missing --from: the snapshot to start after; table history lists them")
 			}
 			first, err := snapshotID(from)
 			if err != nil {

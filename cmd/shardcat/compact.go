@@ -33,7 +33,7 @@ func (a *app) compactCommand() *cobra.Command {
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == all {
-				return usagef("one table or --all is needed")
+				return usagef("missing argument: a table, or --all")
 			}
 			tracer, endTraces, err := tracing.FromEnvironment(cmd.Context(), version())
 			if err != nil {
@@ -143,7 +143,7 @@ func (a *app) printCompacted(c *compacted) {
 		a.printf("%s: %d shards → %d, %d bytes of data moved\n", c.Table, c.ShardsBefore, c.ShardsAfter, c.BytesMoved)
 		a.printLeft(c.Plan)
 		if n := c.droppedIndexes(); n > 0 {
-			a.printf("%s: %d indexes left out, whose positions count over a whole shard (table index build makes them anew)\n", c.Table, n)
+			a.printf("%s: %d shard-scoped indexes dropped (table index build rebuilds them)\n", c.Table, n)
 		}
 	}
 }

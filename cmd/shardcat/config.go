@@ -57,7 +57,7 @@ func (a *app) loadConfig(root *cobra.Command) error {
 		a.given = append(a.given, slices.DeleteFunc(changed(flags), func(name string) bool { return slices.Contains(fromEnvironment, name) })...)
 	}
 	if flags.Changed("cache-disk") && a.stores.cacheDir == "" {
-		return usagef("--cache-disk goes with --cache-dir")
+		return usagef("--cache-disk needs --cache-dir")
 	}
 	client, err := a.stores.open((&waitReporter{a: a}).report, a.unsafeWrites, a.config.stores)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 	case f == nil || key == "config" || slices.Contains(noSetting, key):
 		return fmt.Errorf("unknown key %q; known are %s", key, didyoumean.Names(key, configKeys(flags)))
 	case value.Kind != yaml.ScalarNode:
-		return fmt.Errorf("%s: want one value", key)
+		return fmt.Errorf("%s: expected a single value", key)
 	case f.Changed:
 		return nil
 	}
@@ -173,7 +173,7 @@ func configKeys(flags *pflag.FlagSet) []string {
 func (c *config) setTables(value *yaml.Node) error {
 	var byName map[string]map[string]string
 	if err := value.Decode(&byName); err != nil {
-		return fmt.Errorf("%s: want settings by the name of a table: %w", tablesKey, err)
+		return fmt.Errorf("%s: expected settings by table name: %w", tablesKey, err)
 	}
 	c.tables = compaction.Overrides{}
 	for text, settings := range byName {
@@ -193,7 +193,7 @@ func (c *config) setTables(value *yaml.Node) error {
 func (c *config) setStores(value *yaml.Node) error {
 	var byPrefix map[string]map[string]string
 	if err := value.Decode(&byPrefix); err != nil {
-		return fmt.Errorf("%s: want options by the URL of a bucket or folder: %w", storesKey, err)
+		return fmt.Errorf("%s: expected options by URL of a bucket or folder: %w", storesKey, err)
 	}
 	var err error
 	if c.stores, err = blobio.ParseStores(byPrefix); err != nil {

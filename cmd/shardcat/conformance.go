@@ -31,7 +31,7 @@ With --run, test a reader on the shards in DIR: a command that prints every reco
 				return a.runReader(cmd, args[0], run, conformance.RunOptions{Levels: levels, Lookup: lookup, Timeout: timeout})
 			}
 			if cmd.Flags().Changed("levels") || cmd.Flags().Changed("timeout") || lookup != "" {
-				return usagef("--levels, --lookup and --timeout go with --run")
+				return usagef("--levels, --lookup and --timeout need --run")
 			}
 			return a.writeKit(cmd, args[0])
 		},
@@ -72,14 +72,14 @@ func (a *app) writeKit(cmd *cobra.Command, dir string) error {
 func (a *app) runReader(cmd *cobra.Command, dir, command string, o conformance.RunOptions) error {
 	for _, level := range o.Levels {
 		if !slices.Contains(conformance.Levels, level) {
-			return usagef("no level %q: %s", level, strings.Join(conformance.Levels, ", "))
+			return usagef("unknown level %q: %s", level, strings.Join(conformance.Levels, ", "))
 		}
 	}
 	if !strings.Contains(command, conformance.Placeholder) {
-		return usagef("--run lacks %s, which stands for the path of a shard", conformance.Placeholder)
+		return usagef("--run lacks %s, the placeholder for the path of a shard", conformance.Placeholder)
 	}
 	if o.Lookup != "" && (!strings.Contains(o.Lookup, conformance.IndexPlaceholder) || !strings.Contains(o.Lookup, conformance.KeysPlaceholder)) {
-		return usagef("--lookup lacks %s or %s, which stand for the paths of an index and of questions", conformance.IndexPlaceholder, conformance.KeysPlaceholder)
+		return usagef("--lookup lacks %s or %s, the placeholders for the paths of an index and of a file of keys", conformance.IndexPlaceholder, conformance.KeysPlaceholder)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *app) printOutcomes(outcomes []conformance.Outcome, scores []conformance
 	for _, s := range scores {
 		a.printf("%s: %d of %d passed", s.Level, s.Passed, s.Cases)
 		if s.Refused > 0 {
-			a.printf(", %d refused as optional forms may be", s.Refused)
+			a.printf(", %d optional forms refused", s.Refused)
 		}
 		a.printf("\n")
 	}

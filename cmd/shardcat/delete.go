@@ -49,7 +49,7 @@ func addDeleteFlags(cmd *cobra.Command, o *catalog.DeleteOptions) {
 // tableAndFilter loads a table and parses a filter for it, which must be given.
 func (a *app) tableAndFilter(cmd *cobra.Command, name, where string) (*catalog.Table, filter.Expr, error) {
 	if where == "" {
-		return nil, nil, usagef("--where is needed; truncate takes all rows away")
+		return nil, nil, usagef("missing --where: a filter of the rows to delete; truncate deletes all rows")
 	}
 	t, err := a.loadTable(cmd.Context(), name)
 	if err != nil {

@@ -27,12 +27,12 @@ func (a *app) demoCommand() *cobra.Command {
 			o := demo.Options{Dir: dir, Catalog: a.catalogOptions(catalog.ReadWrite), Out: out}
 			for name, place := range map[string]*string{"catalog": &o.Catalog.URI, "warehouse": &o.Catalog.Warehouse, "vault": &o.Catalog.Vault} {
 				if *place != "" && !slices.Contains(a.given, name) {
-					a.warn(environmentName(name) + " is left alone; --" + name + " names another place")
+					a.warn(environmentName(name) + " already exists; --" + name + " chooses another folder")
 					*place = ""
 				}
 			}
 			if dir != "" && o.Catalog.URI != "" && o.Catalog.Warehouse != "" {
-				a.warn("nothing is written to --dir, since --catalog and --warehouse name other places")
+				a.warn("--dir is unused, because --catalog and --warehouse are set")
 			}
 			r, err := demo.Run(cmd.Context(), o)
 			if err != nil {
@@ -44,6 +44,6 @@ func (a *app) demoCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "folder to write to (default: "+demo.DefaultDir+", or a temporary folder where no table can lie there)")
+	cmd.Flags().StringVar(&dir, "dir", "", "folder to write to (default: "+demo.DefaultDir+", or a temporary folder if tables can't be created there)")
 	return cmd
 }

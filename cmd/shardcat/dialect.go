@@ -57,7 +57,7 @@ func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 func (f *dialectFlags) unused(kind fileio.Format) error {
 	for _, name := range dialectNames {
 		if f.cmd.Flags().Changed(name) {
-			return usagef("--%s goes with text, and the input is %s", name, kind)
+			return usagef("--%s applies to text, but the input is %s", name, kind)
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func (f *dialectFlags) options(a *app, o *fileio.SourceOptions) error {
 	o.Skip, o.Pad, o.Encoding = f.skip, f.pad, fileio.Encoding(f.encoding)
 	if f.rejectFile == "" {
 		if f.cmd.Flags().Changed("max-rejects") {
-			return usagef("--max-rejects goes with --reject-file")
+			return usagef("--max-rejects needs --reject-file")
 		}
 		return nil
 	}
@@ -136,7 +136,7 @@ func (r *rejectFile) add(x fileio.Rejected) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.n == r.most {
-		err := fmt.Errorf("%s: more than %d records can't be read (--max-rejects)", x.Reason, r.most)
+		err := fmt.Errorf("%s: more than %d invalid records (--max-rejects)", x.Reason, r.most)
 		return &fileio.RecordError{Input: x.Input, Line: x.Line, Err: err}
 	}
 	if r.file == nil {

@@ -74,20 +74,20 @@ func (a *app) examineCatalog(ctx context.Context) *storecheck.Report {
 	}
 	o := a.catalogOptions(catalog.ReadOnly)
 	if o.KnowsWarehouse() && o.Vault == "" {
-		find("vault", storecheck.Warning, "say where shards go with --vault URL", "only the catalog knows the warehouse %q", o.Warehouse)
+		find("vault", storecheck.Warning, "set the URL for shards with --vault", "the warehouse %q is a name of the catalog", o.Warehouse)
 		o.Vault = catalog.DefaultWarehouse // nothing is read or written there
 	}
 	tables, err := catalog.Open(ctx, o)
 	switch {
 	case errors.Is(err, catalog.ErrNotFound) && !strings.HasPrefix(o.URI, "rest+"):
-		find("catalog", storecheck.OK, "", "%s is not there yet: the first table makes it", r.Location)
+		find("catalog", storecheck.OK, "", "%s does not exist yet: the first table creates it", r.Location)
 		return r
 	case err != nil:
 		find("catalog", storecheck.Failed, catalogAdvice(err), "%s", oneLine(err))
 		return r
 	}
 	a.tables = tables
-	find("catalog", storecheck.OK, "", "%s answers", r.Location)
+	find("catalog", storecheck.OK, "", "%s responds", r.Location)
 	namespaces, err := tables.Namespaces(ctx)
 	if err != nil {
 		find("namespaces", storecheck.Failed, catalogAdvice(err), "%s", oneLine(err))

@@ -74,10 +74,10 @@ func TestDoctorBeforeTheFirstTable(t *testing.T) {
 		tellsOf  string // the warehouse that the catalog is told of
 		requests bool
 	}{
-		{"nothing", nil, "", exitDone, 2, "is not there yet: the first table makes it", "", false},
-		{"a folder that is missing", []string{"--catalog", "sqlite:none/c.db", "--warehouse", "none/wh"}, "", exitDone, 2, "is not there yet", "", false},
+		{"nothing", nil, "", exitDone, 2, "does not exist yet: the first table creates it", "", false},
+		{"a folder that is missing", []string{"--catalog", "sqlite:none/c.db", "--warehouse", "none/wh"}, "", exitDone, 2, "does not exist yet", "", false},
 		{"a store alone", []string{"--warehouse", store}, "", exitDone, 1, "a key is created once", "", false},
-		{"a file alone", []string{"--catalog", "sqlite:c.db"}, "", exitDone, 1, "is not there yet", "", false},
+		{"a file alone", []string{"--catalog", "sqlite:c.db"}, "", exitDone, 1, "does not exist yet", "", false},
 		{"a catalog alone", []string{"--catalog", rest}, "", exitDone, 1, "no table yet", "", true},
 		{"a catalog and its name", []string{"--catalog", rest, "--warehouse", "lake"}, "", exitDone, 1, "--vault", "lake", true},
 		{"a catalog, its name and a vault", []string{"--catalog", rest, "--warehouse", "lake", "--vault", store}, "", exitDone, 2, "no table yet", "lake", true},

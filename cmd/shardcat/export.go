@@ -89,7 +89,7 @@ func exportFormat(name, out string) (fileio.Format, error) {
 	}
 	f, ok := outputFormats[name]
 	if !ok || f == fileio.Table {
-		return "", usagef("the format of %s is not known by its name; say --format parquet, csv, ndjson, arrow or arrows", out)
+		return "", usagef("unknown file extension of %s; set --format to parquet, csv, ndjson, arrow or arrows", out)
 	}
 	return f, nil
 }

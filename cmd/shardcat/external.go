@@ -27,7 +27,7 @@ func (f *externalFlags) add(cmd *cobra.Command) {
 // unused refuses the flags that mean nothing without --external-parquet.
 func (f *externalFlags) unused() error {
 	if f.allow || len(f.columns) > 0 {
-		return usagef("--allow-external and --external-columns go with --external-parquet")
+		return usagef("--allow-external and --external-columns need --external-parquet")
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ var notExternal = []string{"schema", "column", "format", "dry-run", "text-index"
 // writeExternal writes a shard over Parquet files and says what it wrote.
 func (a *app) writeExternal(cmd *cobra.Command, out string, files []string, o shardfmt.WriterOptions, f externalFlags) error {
 	if i := slices.IndexFunc(notExternal, cmd.Flags().Changed); i >= 0 {
-		return usagef("--%s does not go with --external-parquet, which leaves the files as they are", notExternal[i])
+		return usagef("--%s can't be used with --external-parquet, which does not rewrite the files", notExternal[i])
 	}
 	urls, err := a.mountAll(cmd.Context(), append([]string{out}, files...))
 	if err != nil {

@@ -65,7 +65,7 @@ With --all the files of tables dropped more than --delete-delay ago are deleted 
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == all {
-				return usagef("one table or --all is needed")
+				return usagef("missing argument: a table, or --all")
 			}
 			o, err := f.options()
 			if err != nil {
@@ -178,10 +178,10 @@ func (a *app) printCollected(c *collected) error {
 		a.printf("  unknown kind: %s\n", url)
 	}
 	if c.ForgottenJobs > 0 {
-		a.printf("  %d runs of jobs ended longer ago than the table remembers (%s)\n", c.ForgottenJobs, catalog.JobMemoryProperty)
+		a.printf("  %d records of jobs that ended before the retention of job records (%s)\n", c.ForgottenJobs, catalog.JobMemoryProperty)
 	}
 	if len(c.ClosedJobs) > 0 {
-		a.printf("  gave up jobs that were open for too long: %s\n", strings.Join(c.ClosedJobs, ", "))
+		a.printf("  abandoned jobs that were open too long: %s\n", strings.Join(c.ClosedJobs, ", "))
 	}
 	return nil
 }

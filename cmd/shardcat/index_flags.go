@@ -18,7 +18,7 @@ type indexFlags struct {
 
 // add adds the flags that ask for indexes of what.
 func (f *indexFlags) add(flags *pflag.FlagSet, what string) {
-	flags.StringArrayVar(&f.text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL are one field of it (repeatable)")
+	flags.StringArrayVar(&f.text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL share one of its fields (repeatable)")
 	flags.StringArrayVar(&f.hash, "hash-index", nil, "hash index of "+what+", for = and IN: COL; COL,COL share one index (repeatable)")
 	flags.StringArrayVar(&f.layer, "layer-index", nil, "sorted index of "+what+", for =, IN, ranges and BETWEEN: COL, or COL,COL for keys of several columns, looked up by the first ones (repeatable)")
 	addIndexScope(flags, &f.scope)
@@ -42,7 +42,7 @@ func scoped(s shardfmt.IndexSpec, scope string) (shardfmt.IndexSpec, error) {
 // specs reads the flags.
 func (f *indexFlags) specs() (out []shardfmt.IndexSpec, err error) {
 	if f.scope != "stripe" && len(f.text)+len(f.hash)+len(f.layer) == 0 {
-		return nil, usagef("--index-scope goes with --text-index, --hash-index or --layer-index")
+		return nil, usagef("--index-scope needs --text-index, --hash-index or --layer-index")
 	}
 	for _, of := range []struct {
 		kind  string
@@ -70,7 +70,7 @@ func (f *indexFlags) defaults(properties map[string]string, s *schema.Schema) er
 		return err
 	}
 	if _, also := properties[catalog.IndexesProperty]; also {
-		return usagef("--text-index, --hash-index and --layer-index say what property %s says", catalog.IndexesProperty)
+		return usagef("--text-index, --hash-index and --layer-index can't be used with the property %s", catalog.IndexesProperty)
 	}
 	if err := shardfmt.CheckIndexes(specs, s); err != nil {
 		return usageError{err}

@@ -115,7 +115,7 @@ func (a *app) answerKeys(ctx context.Context, keys io.Reader, ask askFunc) error
 			return err
 		}
 		if answer == nil {
-			return usagef("line %d of the keys: this index has no answer to %s", n, lines.Text())
+			return usagef("line %d of the keys: this index does not support %s", n, lines.Text())
 		}
 		if err := a.printLine(answer); err != nil {
 			return err

@@ -60,17 +60,17 @@ func (a *app) ingestCommand() *cobra.Command {
 				return a.dryIngest(cmd.Context(), args[0], args[1:], read, create)
 			}
 			if uncommitted && len(o.UpsertBy)+len(o.Unique) > 0 {
-				return usagef("--uncommitted goes with neither --upsert-by nor --unique: which rows are replaced is known at the commit")
+				return usagef("--uncommitted can't be used with --upsert-by or --unique, which need the table's state at the commit")
 			}
 			if part != "" && !uncommitted || uncommitted && (o.JobID == "" || create || flush.wanted() || commitFiles > 0) {
-				return usagef("--uncommitted needs --job-id, and takes --part; it goes with neither --create nor --commit-files nor --flush flags")
+				return usagef("--uncommitted needs --job-id, and can't be used with --create, --commit-files or --flush flags")
 			}
 			if uncommitted {
 				return a.writeUncommitted(cmd.Context(), args[0], args[1:], read, part, o)
 			}
 			if flush.wanted() {
 				if commitFiles > 0 {
-					return usagef("--flush flags commit by rows, --commit-files by files: give one of them")
+					return usagef("--flush flags and --commit-files exclude each other")
 				}
 				return a.stream(cmd.Context(), args[0], args[1:], read, create, &flush, o)
 			}

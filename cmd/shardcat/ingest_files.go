@@ -25,7 +25,7 @@ const (
 func (a *app) landParts(ctx context.Context, name string, args []string, source fileio.SourceOptions, create bool, o catalog.IngestOptions, part int) (bool, error) {
 	if slices.Contains(args, fileio.Stdin) {
 		if part > 0 {
-			return true, usagef("--commit-files goes with files, not with standard input: see the --flush flags")
+			return true, usagef("--commit-files can't be used with standard input: use the --flush flags")
 		}
 		return false, nil
 	}
@@ -121,7 +121,7 @@ func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []fileio.I
 		Begun: func(id string, bytes int64) {
 			bar.Expect(bytes)
 			if o.JobID == "" {
-				a.warn("landing " + progress.Count(int64(len(files))) + " files in parts; after a crash go on with --job-id " + id)
+				a.warn("landing " + progress.Count(int64(len(files))) + " files in parts; to resume after a crash use --job-id " + id)
 			}
 		},
 		Open: func(ctx context.Context, part []catalog.InputFile) (catalog.FileSource, error) {
@@ -152,10 +152,10 @@ func (a *app) printFiles(t *catalog.Table, in *catalog.IngestFilesResult, took t
 	a.printf("%s: %d rows of %d files in %d shards and %d snapshots, %s stored, job %s, %s\n", t.Name(), in.Rows, in.Files-in.Before,
 		in.Shards, in.Snapshots, progress.Bytes(in.Bytes), in.JobID, took.Round(time.Millisecond))
 	if in.Before > 0 {
-		a.printf("%d files had been committed before\n", in.Before)
+		a.printf("%d files were committed before\n", in.Before)
 	}
 	if in.Unlisted > 0 {
-		a.printf("%d files are new since the job was begun: land them under another --job-id\n", in.Unlisted)
+		a.printf("%d files were added since the job started: load them with another --job-id\n", in.Unlisted)
 	}
 	return nil
 }

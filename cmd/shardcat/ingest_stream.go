@@ -47,7 +47,7 @@ type streamed struct {
 // come is never held back by the next.
 func (a *app) stream(ctx context.Context, name string, files []string, source fileio.SourceOptions, create bool, f *streamFlags, o catalog.IngestOptions) error {
 	if o.JobID != "" {
-		return usagef("--job-id can't be used with --flush flags: what a flush holds depends on time")
+		return usagef("--job-id can't be used with --flush flags, because the rows of a flush depend on timing")
 	}
 	t, err := a.ingestTarget(ctx, name, create)
 	if err != nil {

@@ -43,7 +43,7 @@ from standard input, one per line.`,
 				case len(text) > maxRunNames:
 					return usageError{fmt.Errorf("standard input: more than %s of names of runs", progress.Bytes(int64(maxRunNames)))}
 				case len(runs) == 0:
-					return usageError{errors.New("standard input: no names of runs; job discard gives up the runs of a job")}
+					return usageError{errors.New("standard input: no names of runs; job discard discards the runs of a job")}
 				}
 			}
 			t, err := a.loadTable(cmd.Context(), args[0])

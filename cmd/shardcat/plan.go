@@ -109,7 +109,7 @@ func (a *app) printPlan(p *compaction.Plan) error {
 
 func (a *app) printGroups(p *compaction.Plan) {
 	for _, why := range p.Unmet {
-		a.printf("can't be met: %s\n", why)
+		a.printf("unreachable: %s\n", why)
 	}
 	if o := p.Overlap; o != nil {
 		a.printf("overlap     up to %d of %d shards hold the same value of %s\n", o.Depth, o.Shards, o.Column)
@@ -123,7 +123,7 @@ func (a *app) printGroups(p *compaction.Plan) {
 		if c := g.Scan; c != nil {
 			a.printf("  scan      %d GETs → %d, %s → %s\n", c.GetsBefore, c.GetsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))
 		}
-		a.printf("  why       %s\n", g.Reason)
+		a.printf("  reason    %s\n", g.Reason)
 		if g.Loss != nil {
 			a.printf("  pruning   %s\n", lossText(g.Loss))
 		}

@@ -33,7 +33,7 @@ func (a *app) planScanCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			size, err := compaction.ParseSize(splitSize)
 			if err != nil || size <= 0 {
-				return usagef("invalid argument %q for --split-size: a number above 0, with a unit like MiB", splitSize)
+				return usagef("invalid argument %q for --split-size: must be a size above 0, such as 64MiB", splitSize)
 			}
 			t, err := a.readTable(cmd.Context(), args[0])
 			if err != nil {
@@ -66,7 +66,7 @@ func (a *app) printTasks(p *catalog.TaskPlan) error {
 	if a.json {
 		return a.printJSON(p)
 	}
-	a.printf("%s, snapshot %d: %d tasks; %d of %d shards ruled out\n", p.Table, p.SnapshotID, len(p.Tasks), p.ShardsPruned, p.ShardsTotal)
+	a.printf("%s, snapshot %d: %d tasks; %d of %d shards pruned\n", p.Table, p.SnapshotID, len(p.Tasks), p.ShardsPruned, p.ShardsTotal)
 	a.printf("manifests   %d read, %d pruned\n", p.ManifestsRead, p.ManifestsPruned)
 	for i, t := range p.Tasks {
 		a.printf("task %-5d records %d to %d of %s, %s\n", i, t.Start, t.End, t.Shard, progress.Bytes(t.ExpectedBytes))

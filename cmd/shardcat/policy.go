@@ -73,7 +73,7 @@ func (a *app) policySetCommand() *cobra.Command {
 			for _, pair := range args[1:] {
 				name, value, ok := strings.Cut(pair, "=")
 				if !ok {
-					return usagef("%q: SETTING=VALUE was expected", pair)
+					return usagef("%q: expected SETTING=VALUE", pair)
 				}
 				settings[name] = value
 			}
@@ -84,7 +84,7 @@ func (a *app) policySetCommand() *cobra.Command {
 
 func (a *app) setPolicy(ctx context.Context, name string, settings map[string]string) error {
 	if name == "*" {
-		return usagef("a catalog keeps no settings for all its tables: write them into the file given by --config, below tables: \"*\"")
+		return usagef("settings for all tables of a catalog are in the file given by --config, below tables: \"*\"")
 	}
 	if namespace, ok := strings.CutSuffix(name, ".*"); ok {
 		tables, err := a.openTables(ctx)
@@ -140,7 +140,7 @@ func (a *app) policyExplainCommand() *cobra.Command {
 			a.printf("%s: %d shards, %d groups to compact\n", e.Table, e.Shards, len(e.Groups))
 			a.printGroups(plan)
 			for _, why := range slices.Sorted(maps.Keys(e.Left)) {
-				a.printf("left alone  %d: %s\n", e.Left[why], why)
+				a.printf("skipped     %d: %s\n", e.Left[why], why)
 			}
 			return nil
 		},

@@ -67,7 +67,7 @@ func (f *propertyFlags) set(o *shardfmt.WriterOptions) error {
 func cutProperty(flag string) (name, value string, err error) {
 	name, value, ok := strings.Cut(flag, "=")
 	if !ok || name == "" {
-		return "", "", usagef("property %s: NAME=VALUE was expected", flag)
+		return "", "", usagef("property %s: expected NAME=VALUE", flag)
 	}
 	return name, value, nil
 }
@@ -80,5 +80,5 @@ func fieldProperty(flag string) (path string, pair shardfmt.Property, err error)
 			return strings.ReplaceAll(flag[:i], `\:`, ":"), shardfmt.TextProperty(name, value), err
 		}
 	}
-	return "", shardfmt.Property{}, usagef("field property %s: COL:NAME=VALUE was expected", flag)
+	return "", shardfmt.Property{}, usagef("field property %s: COL:expected NAME=VALUE", flag)
 }

@@ -42,10 +42,10 @@ func (a *app) scanCommand() *cobra.Command {
 				return err
 			}
 			if cmd.Flags().Changed("seed") && f.sample == 0 {
-				return usagef("--seed goes with --sample")
+				return usagef("--seed needs --sample")
 			}
 			if (len(args) == 1) == (task != "") {
-				return usagef("one table, or a task of plan-scan, is needed")
+				return usagef("missing argument: a table, or --task with a task of plan-scan")
 			}
 			if task != "" {
 				return a.scanTasks(cmd, task, &f)
@@ -121,9 +121,9 @@ func (a *app) reportDamaged(damaged []catalog.Damage) error {
 	rows := int64(0)
 	for i := range damaged {
 		rows += damaged[i].Rows
-		a.warn("left out: " + damaged[i].String())
+		a.warn("skipped: " + damaged[i].String())
 	}
-	return exitError{exitCorrupt, fmt.Errorf("%d rows of %d shards were left out, for they can't be read; shardcat repair mends the table", rows, len(damaged))}
+	return exitError{exitCorrupt, fmt.Errorf("%d rows of %d shards were left out, for they can't be read; shardcat repair fixes the table", rows, len(damaged))}
 }
 
 // options turns the flags into options of a scan.
@@ -208,7 +208,7 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 // warnOfReading warns of what scans pass over.
 func (a *app) warnOfReading(skipped, contradictions int64, verify string) {
 	if skipped > 0 {
-		a.warn(fmt.Sprintf("%d encodings are damaged or unknown; others of their fields were read (%s lists them)", skipped, verify))
+		a.warn(fmt.Sprintf("%d encodings are damaged or unknown; alternative encodings of the fields were read (%s lists them)", skipped, verify))
 	}
 	if contradictions > 0 {
 		a.warn(fmt.Sprintf("the statistics of %d fields contradict each other or the stored presence; the stored values were read (%s lists them)", contradictions, verify))
@@ -255,26 +255,26 @@ func (a *app) printExplained(x explained) error {
 	}
 	read := x.ShardsTotal - x.ShardsPrunedPartition - x.ShardsPrunedBounds - x.ShardsPrunedTerms - x.ShardsPrunedKeys - x.ShardsPrunedStats
 	a.printf("manifests   %d read, %d pruned\n", x.ManifestsRead, x.ManifestsPruned)
-	a.printf("shards      %d of %d read; pruned: %d by partition, %d by bounds, %d by term filters, %d by their statistics\n",
+	a.printf("shards      %d of %d read; pruned: %d by partition, %d by bounds, %d by term filters, %d by statistics\n",
 		read, x.ShardsTotal, x.ShardsPrunedPartition, x.ShardsPrunedBounds, x.ShardsPrunedTerms, x.ShardsPrunedStats)
 	if x.ShardsPrunedKeys > 0 {
-		a.printf("keys        of the table's index ruled out %d shards\n", x.ShardsPrunedKeys)
+		a.printf("key index   pruned %d shards\n", x.ShardsPrunedKeys)
 	}
 	a.printf("stripes     %d pruned\nblocks      %d read, %d pruned\n", x.StripesPruned, x.BlocksRead, x.BlocksPruned)
 	if x.StripesPrunedTerms > 0 {
-		a.printf("filters     of terms ruled out %d stripes\n", x.StripesPrunedTerms)
+		a.printf("filters     term filters pruned %d stripes\n", x.StripesPrunedTerms)
 	}
 	if x.StripesIndexed > 0 {
-		a.printf("indexes     chose the rows of %d stripes, for %d GETs, %d bytes\n", x.StripesIndexed, x.IndexGets, x.IndexBytes)
+		a.printf("indexes     used for %d stripes: %d GETs, %d bytes\n", x.StripesIndexed, x.IndexGets, x.IndexBytes)
 	}
 	if x.StripesUnindexed > 0 {
-		a.printf("scanned     %d stripes for HAS or HASPREFIX without a text index that could tell (table index add)\n", x.StripesUnindexed)
+		a.printf("scanned     %d stripes for HAS or HASPREFIX without a usable text index (table index add)\n", x.StripesUnindexed)
 	}
 	if x.EncodingsSkipped > 0 {
-		a.printf("encodings   %d damaged or unknown, others of their fields were read (verify says which)\n", x.EncodingsSkipped)
+		a.printf("encodings   %d damaged or unknown; alternative encodings were read (verify lists them)\n", x.EncodingsSkipped)
 	}
 	if x.Contradictions > 0 {
-		a.printf("statistics  %d fields have some that contradict each other or the stored presence (verify lists them)\n", x.Contradictions)
+		a.printf("statistics  of %d fields are contradictory (verify lists them)\n", x.Contradictions)
 	}
 	a.printf("rows        %d matched\n", x.RowsMatched)
 	a.printf("requests    %d GETs, %d bytes; longest chain %d\n", x.IO.Gets, x.IO.GetBytes, x.IO.Depth)

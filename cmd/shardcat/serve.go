@@ -108,7 +108,7 @@ func (o *serveOptions) parse() (err error) {
 		return usagef("--collect-min-age: %v", err)
 	}
 	if o.collect.MinAge < catalog.SafeMinAge && !o.collect.UnsafeMinAge {
-		return usagef("--collect-min-age %s: below %s only with --unsafe-min-age", o.minAge, catalog.SafeMinAge)
+		return usagef("--collect-min-age %s: values below %s need --unsafe-min-age", o.minAge, catalog.SafeMinAge)
 	}
 	o.collect.MinAge = cmp.Or(o.collect.MinAge, time.Nanosecond) // 0 would be the default
 	if o.collect.DeleteDelay, err = catalog.ParseAge(o.deleteDelay); err != nil {
@@ -238,11 +238,11 @@ func (a *app) serveOnce(ctx context.Context, o serveOptions, log *slog.Logger, t
 	}
 	tell, told := failureTeller(ctx, &notify.Notifier{URL: os.Getenv(serveWebhookEnv), Program: o.onFailure}, log)
 	defer told()
-	log.Info("one round over all tables", a.whatRuns(o)...)
+	log.Info("starting one round over all tables", a.whatRuns(o)...)
 	begun := time.Now()
 	service := compaction.NewService(tables, o.service(a, log, tracer, nil, tell))
 	err = service.Once(ctx)
-	log.Info("the round has ended", "tables", len(service.Status()), "seconds", time.Since(begun).Seconds())
+	log.Info("finished the round over all tables", "tables", len(service.Status()), "seconds", time.Since(begun).Seconds())
 	return err
 }
 
@@ -291,7 +291,7 @@ func (a *app) awaitTables(ctx context.Context, log *slog.Logger) (*catalog.Catal
 		switch {
 		case err == nil:
 			if told {
-				log.Info("the catalog can be reached", "waited", time.Since(begun).Round(time.Second).String())
+				log.Info("the catalog is reachable", "waited", time.Since(begun).Round(time.Second).String())
 			}
 			return tables, nil
 		case ctx.Err() != nil:
@@ -299,7 +299,7 @@ func (a *app) awaitTables(ctx context.Context, log *slog.Logger) (*catalog.Catal
 		case !errors.Is(err, catalog.ErrUnreachable):
 			return nil, err
 		case !told:
-			log.Warn("the catalog can't be reached; waiting for it", "error", err)
+			log.Warn("the catalog is unreachable; waiting", "error", err)
 			told = true
 		}
 		select {
@@ -324,7 +324,7 @@ func failureTeller(ctx context.Context, n *notify.Notifier, log *slog.Logger) (t
 	return func(st compaction.TableStatus) {
 		telling.Go(func() {
 			if err := n.Tell(ctx, failedTable{st.Table.String(), st}); err != nil {
-				log.Error("nobody could be told of a failure", "table", st.Table, "error", err)
+				log.Error("a failure notification could not be sent", "table", st.Table, "error", err)
 			}
 		})
 	}, telling.Wait
@@ -340,11 +340,11 @@ func (a *app) reloadOn(ctx context.Context, hangup <-chan os.Signal, service *co
 		}
 		tables, err := readPolicies(a.configFile)
 		if err != nil {
-			log.Error("the file was not read; the settings before it stay in force", "config", a.configFile, "error", err)
+			log.Error("the configuration file could not be read; the previous settings remain in force", "config", a.configFile, "error", err)
 			continue
 		}
 		service.Reload(tables)
-		log.Info("settings of the file are in force", "config", a.configFile, "entries", len(tables))
+		log.Info("settings of the configuration file reloaded", "config", a.configFile, "entries", len(tables))
 	}
 }
 

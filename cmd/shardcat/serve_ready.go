@@ -17,7 +17,7 @@ const readyTimeout = 5 * time.Second
 func localAddress(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "" {
-		return "", usagef("invalid argument %q for --listen: want HOST:PORT", listen)
+		return "", usagef("invalid argument %q for --listen: must be HOST:PORT", listen)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

@@ -91,7 +91,7 @@ func TestServeWaitsForTheCatalog(t *testing.T) {
 	lines := log.logged(t)
 	waiting := 0
 	for _, l := range lines {
-		if l["msg"] == "the catalog can't be reached; waiting for it" {
+		if l["msg"] == "the catalog is unreachable; waiting" {
 			waiting++
 		}
 	}

@@ -70,10 +70,10 @@ func (a *app) printMerged(r *merge.Result, took time.Duration) error {
 		a.printf("%s: %d shards, %d stripes, %d records; 0 bytes of data moved, a root of %d bytes written in %s\n",
 			r.URL, r.Inputs, r.Stripes, r.Records, r.Size, took.Round(time.Millisecond))
 		if r.DroppedIndexes > 0 {
-			a.printf("%d indexes left out, whose positions count over a whole shard and which not all inputs have alike\n", r.DroppedIndexes)
+			a.printf("%d shard-scoped indexes dropped, because not all inputs have the same\n", r.DroppedIndexes)
 		}
 		if r.JoinedIndexes > 0 {
-			a.printf("%d indexes of the shard as a whole made of those of the inputs, of %d bytes\n", r.JoinedIndexes, r.IndexBytes)
+			a.printf("%d shard-scoped indexes merged from those of the inputs, %d bytes\n", r.JoinedIndexes, r.IndexBytes)
 		}
 		return nil
 	}

@@ -74,7 +74,7 @@ func (a *app) printVerified(url string, r *verify.Report) error {
 		if !r.OK {
 			verdict = "damaged"
 		}
-		a.printf("%s: %s; %d objects, %d bytes checked, %d bytes that nothing protects\n", url, verdict, r.Objects, r.Bytes, r.UnprotectedBytes)
+		a.printf("%s: %s; %d objects, %d bytes checked, %d bytes without checksum\n", url, verdict, r.Objects, r.Bytes, r.UnprotectedBytes)
 	}
 	if !r.OK {
 		return silently(exitCorrupt)

@@ -104,7 +104,7 @@ func dictionaryEntries(flags []string) (map[string]int, error) {
 		i := strings.LastIndexByte(flag, '=')
 		n, err := strconv.Atoi(flag[i+1:])
 		if i <= 0 || err != nil || n < 1 {
-			return nil, usagef("--dictionary-entries %s: COL=N was expected, N at least 1", flag)
+			return nil, usagef("--dictionary-entries %s: expected COL=N with N of at least 1", flag)
 		}
 		out[flag[:i]] = n
 	}
@@ -117,7 +117,7 @@ func furtherEncodings(flags []string) (map[string][]shardfmt.Profile, error) {
 	for _, flag := range flags {
 		i := strings.LastIndexByte(flag, '=')
 		if i <= 0 {
-			return nil, usagef("--also-encode %s: COL=PROFILE was expected", flag)
+			return nil, usagef("--also-encode %s: expected COL=PROFILE", flag)
 		}
 		p, err := shardfmt.ParseProfile(flag[i+1:])
 		if err != nil {
@@ -137,7 +137,7 @@ func packedGroups(flags []string) (map[string][]string, error) {
 	for _, flag := range flags {
 		name, list, named := strings.Cut(flag, "=")
 		if _, twice := out[name]; twice || name == "" || named && list == "" {
-			return nil, usagef("--pack %s: GROUP or GROUP=a,b,c was expected, every group once", flag)
+			return nil, usagef("--pack %s: expected GROUP or GROUP=a,b,c, each group once", flag)
 		}
 		out[name] = nil
 		if named {
@@ -173,7 +173,7 @@ func bloomFields(flags []string) (map[string]float64, error) {
 		if i := strings.LastIndexByte(flag, ':'); i >= 0 {
 			v, err := strconv.ParseFloat(flag[i+1:], 64)
 			if err != nil || v <= 0 || v >= 1 {
-				return nil, usagef("--bloom %s: a rate between 0 and 1 was expected", flag)
+				return nil, usagef("--bloom %s: expected a rate between 0 and 1", flag)
 			}
 			column, rate = flag[:i], v
 		}

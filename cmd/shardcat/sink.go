@@ -39,7 +39,7 @@ func (a *app) outputFormat(name string) (fileio.Format, error) {
 	case a.json && f != fileio.NDJSON:
 		return "", usagef("--json prints rows as ndjson and can't be used with --format %s", name)
 	case a.stdoutIsTerminal() && (f == fileio.Arrow || f == fileio.ArrowStream || f == fileio.Parquet):
-		return "", usagef("--format %s is not for a terminal; redirect the output to a file", name)
+		return "", usagef("--format %s can't be printed on a terminal; redirect the output to a file", name)
 	}
 	return f, nil
 }
@@ -78,10 +78,10 @@ var columnarFlags = []string{"time-unit", "guid-as", "dynamic-as", "decimal-as"}
 // check refuses flags that a format has no use for.
 func (f *rowFlags) check(cmd *cobra.Command, format fileio.Format) error {
 	if i := slices.IndexFunc(columnarFlags, cmd.Flags().Changed); i >= 0 && !fileio.HoldsBatches(format) {
-		return usagef("--%s goes with arrow, arrows and parquet, and the output is %s", columnarFlags[i], format)
+		return usagef("--%s applies to arrow, arrows and parquet, but the output is %s", columnarFlags[i], format)
 	}
 	if named := cmd.Flags().Lookup("format"); f.all && format != fileio.Table && named != nil && named.Changed {
-		return usagef("--all goes with --format table; %s is always printed whole", format)
+		return usagef("--all needs --format table; %s is always complete", format)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func decimalType(as string) (*arrow.Decimal128Type, error) {
 	behind, scaleErr := strconv.ParseInt(scale, 10, 32)
 	t.Precision, t.Scale = int32(precision), int32(behind)
 	if !ok || err != nil || scaleErr != nil || precision < 1 || precision > 38 || behind < 0 || behind > precision {
-		return nil, usagef("invalid argument %q for --decimal-as: text, or digits (1 to 38) and how many of them are behind the point, as in 18,2", as)
+		return nil, usagef("invalid argument %q for --decimal-as: must be text, or precision (1 to 38) and scale, such as 18,2", as)
 	}
 	return t, nil
 }
@@ -150,7 +150,7 @@ func (a *app) printRows(ctx context.Context, f fileio.Format, s *schema.Schema, 
 		err = flushErr
 	}
 	if capped && more && err == nil {
-		a.warn(fmt.Sprintf("the first %d rows; --all prints all of them, --limit N so many", terminalRows))
+		a.warn(fmt.Sprintf("printed the first %d rows; --all prints all, --limit N prints N", terminalRows))
 	}
 	return written, err
 }

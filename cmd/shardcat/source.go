@@ -109,7 +109,7 @@ func (f *sourceFlags) textOptions(a *app, o *fileio.SourceOptions) (err error) {
 		o.Types = append(o.Types, s.Fields...)
 	}
 	if len(o.Types) > 0 && f.schema != "" {
-		return usagef("--column goes with inferred types, not with --schema: change the schema")
+		return usagef("--column can't be used with --schema: change the schema")
 	}
 	return nil
 }

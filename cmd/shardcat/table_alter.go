@@ -96,7 +96,7 @@ paths, list elements by "item", map values by "value"; a dot in a name is writte
 			case !ok:
 				return usagef("unknown change %q: add, drop, rename, widen, move, comment, require, optional, property, partition or order", args[1])
 			case len(rest) < verb.least || verb.most >= 0 && len(rest) > verb.most:
-				return usagef("table alter T %s takes other arguments; see table alter --help", args[1])
+				return usagef("table alter T %s: invalid arguments; see table alter --help", args[1])
 			}
 			t, err := a.loadTable(cmd.Context(), args[0])
 			if err != nil {

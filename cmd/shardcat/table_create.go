@@ -73,7 +73,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 func (a *app) takeSchema(ctx context.Context, o *catalog.CreateOptions, text, like string) (err error) {
 	switch {
 	case (text == "") == (like == ""):
-		return usagef("one of --schema and --like is needed")
+		return usagef("missing --schema or --like")
 	case text != "":
 		o.Schema, err = readSchema(text)
 		return err

@@ -37,7 +37,7 @@ COL may be a member of a struct (a.b) or a list; COL,COL are columns that share 
 			if n, ok := want[verb]; !ok {
 				return usagef("unknown action %q: add, drop, build or list", verb)
 			} else if len(rest) != n {
-				return usagef("table index T %s takes other arguments; see table index --help", verb)
+				return usagef("table index T %s: invalid arguments; see table index --help", verb)
 			}
 			if verb == "list" {
 				return a.listIndexes(cmd.Context(), args[0])
@@ -70,7 +70,7 @@ func (a *app) changeIndexes(ctx context.Context, name, verb, scope string, args 
 		return a.printJSON(done)
 	}
 	if k := done.Keys; k != nil {
-		a.printf("%s: %d key indexes written; %d shards came to be covered, %d stripes were read, %d levels merged; %d bytes written\n",
+		a.printf("%s: %d key indexes written; %d shards added, %d stripes read, %d levels merged; %d bytes written\n",
 			t.Name(), k.Indexes, k.Shards, k.StripesRead, k.LevelsMerged, k.BytesWritten)
 	}
 	a.printf("%s: %d indexes built, %d dropped, in %d shards; %d bytes written\n", t.Name(), done.Built, done.Dropped, done.Shards, done.BytesWritten)
@@ -86,7 +86,7 @@ func applyIndexVerb(ctx context.Context, t *catalog.Table, verb, scope string, a
 	}
 	if catalog.IsKeyIndex(args[0]) {
 		if scope != "stripe" {
-			return nil, usagef("%s is of the whole table: it takes no --index-scope", args[0])
+			return nil, usagef("%s covers the whole table: --index-scope does not apply", args[0])
 		}
 		keys, err := t.AddKeyIndex(ctx, args[0], o)
 		return &catalog.IndexResult{Keys: keys}, err
@@ -120,7 +120,7 @@ func (a *app) listIndexes(ctx context.Context, name string) error {
 		}
 		a.printf("%-40s %-11s %d of %d stripes, %d bytes\n", s.Spec, kind, s.Stripes, s.StripesTotal, s.Bytes)
 		if s.Problem != "" {
-			a.printf("    not used, or in part: %s\n", s.Problem)
+			a.printf("    not used, or partially: %s\n", s.Problem)
 		}
 	}
 	return nil

@@ -33,9 +33,9 @@ no longer write to them or collect their files.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:
-				return usagef("--all takes no METADATA.json")
+				return usagef("--all and METADATA.json exclude each other")
 			case all && as != "":
-				return usagef("--as is the name of one table")
+				return usagef("--as applies to a single table")
 			case all:
 				return a.recoverAll(cmd.Context(), takeOver)
 			case len(args) == 0:

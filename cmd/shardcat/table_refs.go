@@ -78,7 +78,7 @@ func snapshotID(text string) (int64, error) {
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id <= 0 {
-		return 0, usagef("%q is not a snapshot id; table history lists them", text)
+		return 0, usagef("%q is not a snapshot ID; table history lists them", text)
 	}
 	return id, nil
 }

@@ -147,7 +147,7 @@ func TestCredentialsByPrefix(t *testing.T) {
 		"stores:\n  s3://lake: {endpoint: '" + lake.URL + "', profile: lake}\n  s3://lake/in: {profil: x}\n": "s3://lake/in/: ",
 		"stores:\n  s3://lake: {profile: a}\n  s3a://lake/: {profile: b}\n":                                  "s3://lake/: given twice",
 		"stores:\n  s3://lake/x: {profile: a}\n  s3://lake/x/: {profile: b}\n":                               "s3://lake/x/: given twice",
-		"stores:\n  /srv/data: {profile: a}\n":                                                               "want the URL of a bucket",
+		"stores:\n  /srv/data: {profile: a}\n":                                                               "not the URL of a bucket",
 		"stores:\n  file:///srv/data: {profile: a}\n":                                                        "a store of scheme file has no options",
 		"stores:\n  s3://lake: {}\n":                                                                         "s3://lake/: no options",
 		"stores:\n  s3://lake: profile=a\n":                                                                  "line 2",

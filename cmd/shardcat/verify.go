@@ -56,7 +56,7 @@ func (a *app) printTableVerified(r *catalog.VerifyResult) error {
 		}
 		verdict := "whole"
 		if !r.OK {
-			verdict = "damaged; repair mends what can be mended"
+			verdict = "damaged; see shardcat repair"
 		}
 		a.printf("%s: %s; %d snapshots, %d manifests, %d shards, %d of them read with %d bytes\n",
 			r.Table, verdict, r.Snapshots, r.Manifests, r.Shards, r.ShardsRead, r.Bytes)
@@ -127,7 +127,7 @@ func (a *app) printRepaired(r *catalog.RepairResult) error {
 			a.printFault(&f)
 		}
 		for _, m := range r.Remains {
-			a.printf("remains: %s, in %s: verify reports it, and collection ends there if its root is lost, until %s\n", m.Shard, countOf(len(m.Snapshots), "snapshot"), untilText(&m, r.Table))
+			a.printf("remains: %s, in %s: verify reports it, and gc stops if its root is lost, until %s\n", m.Shard, countOf(len(m.Snapshots), "snapshot"), untilText(&m, r.Table))
 		}
 		left := len(r.Left)
 		for _, x := range r.Repairs {
@@ -150,9 +150,9 @@ func (a *app) printRepaired(r *catalog.RepairResult) error {
 // untilText says when a lost shard leaves the last snapshot, and by which command sooner.
 func untilText(m *catalog.Remain, table string) string {
 	if len(m.Refs) > 0 {
-		return "the refs " + strings.Join(m.Refs, ", ") + " are dropped or moved on, and the snapshots have expired"
+		return "the refs " + strings.Join(m.Refs, ", ") + " are dropped or moved, and the snapshots have expired"
 	}
-	return fmt.Sprintf("they expire: at %s, or at once by shardcat expire %s --older-than 0s", m.Until.Format(time.RFC3339), table)
+	return fmt.Sprintf("they expire: at %s, or now with shardcat expire %s --older-than 0s", m.Until.Format(time.RFC3339), table)
 }
 
 func countOf(n int, what string) string {

@@ -73,5 +73,5 @@ func waitLine(wait blobio.Wait) string {
 	if errors.As(err, &cause) {
 		err = cause
 	}
-	return fmt.Sprintf("%v; attempt %d failed, trying again for up to %v", err, wait.Failed, wait.Left.Round(time.Second))
+	return fmt.Sprintf("%v; attempt %d failed, retrying for up to %v", err, wait.Failed, wait.Left.Round(time.Second))
 }

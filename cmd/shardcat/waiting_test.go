@@ -48,7 +48,7 @@ func TestRetryFlags(t *testing.T) {
 		if code != exitFailed || test.exact && n != test.requests || n < test.requests {
 			t.Errorf("%v: exit code %d after %d requests: %s", test.flags, code, n, stderr)
 		}
-		if noticed := strings.Contains(stderr, "trying again for up to"); noticed != test.notice {
+		if noticed := strings.Contains(stderr, "retrying for up to"); noticed != test.notice {
 			t.Errorf("%v: after %v: %q", test.flags, time.Since(begin), stderr)
 		}
 	}
@@ -72,7 +72,7 @@ func TestRequestTimeoutFlag(t *testing.T) {
 		return true
 	})
 	code, _, stderr := runOn(t, "--request-timeout", "200ms", "--retry-attempts", "2", "shard", "inspect", "s3://b/x.amudai.shard?endpoint="+s.URL)
-	if code != exitFailed || !strings.Contains(stderr, "no answer in time (see --request-timeout)") || len(s.Requests("")) != 2 {
+	if code != exitFailed || !strings.Contains(stderr, "no response in time (see --request-timeout)") || len(s.Requests("")) != 2 {
 		t.Errorf("exit code %d after %d requests: %s", code, len(s.Requests("")), stderr)
 	}
 }

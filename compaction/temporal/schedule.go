@@ -55,7 +55,7 @@ func Schedule(ctx context.Context, c client.Client, t *catalog.Table, overrides 
 			s.Spec, s.Action = spec, action
 			s.Policy = &client.SchedulePolicies{Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, PauseOnFailure: true, CatchupWindow: catchupWindow}
 			if out.Paused { // a pause because of a failure is not ended by this
-				s.State.Paused, s.State.Note = true, "the table's settings say pause"
+				s.State.Paused, s.State.Note = true, "the table's settings have pause=true"
 			}
 			return &client.ScheduleUpdate{Schedule: &s}, nil
 		},

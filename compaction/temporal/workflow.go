@@ -138,7 +138,7 @@ func (r *tableRun) failed(ctx workflow.Context, ref groupRef, err error) error {
 	onQueue := r.options(alive, r.in.Queue)
 	if ref.Job != "" {
 		if err := workflow.ExecuteActivity(onQueue, (*Activities).Discard, ref).Get(alive, nil); err != nil {
-			workflow.GetLogger(ctx).Warn("what was written is left to collection", "table", ref.Table, "job", ref.Job, "error", err)
+			workflow.GetLogger(ctx).Warn("the written objects remain for garbage collection", "table", ref.Table, "job", ref.Job, "error", err)
 		}
 	}
 	if temporal.IsCanceledError(err) || ctx.Err() != nil {

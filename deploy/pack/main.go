@@ -47,13 +47,13 @@ var versions = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-
 // pack writes every file of the release for the platforms named OS/ARCH.
 func (r release) pack(names []string) error {
 	if !versions.MatchString(r.version) {
-		return fmt.Errorf("invalid version %q: want X.Y.Z or X.Y.Z-rc.N", r.version)
+		return fmt.Errorf("invalid version %q: must be X.Y.Z or X.Y.Z-rc.N", r.version)
 	}
 	var platforms []platform
 	for _, name := range names {
 		os, arch, ok := strings.Cut(name, "/")
 		if !ok {
-			return fmt.Errorf("invalid platform %q: want OS/ARCH", name)
+			return fmt.Errorf("invalid platform %q: must be OS/ARCH", name)
 		}
 		platforms = append(platforms, platform{os, arch})
 	}

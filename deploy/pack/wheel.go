@@ -121,14 +121,14 @@ func metadataOf(pyproject []byte, version string) (metadata, entries string, err
 		}
 		m := tomlPair.FindStringSubmatch(line)
 		if m == nil {
-			return "", "", fmt.Errorf("%q: want a key and a value in one line", line)
+			return "", "", fmt.Errorf("%q: expected a key and a value in one line", line)
 		}
 		var values []string
 		for _, v := range tomlText.FindAllStringSubmatch(m[2], -1) {
 			values = append(values, v[1])
 		}
 		if len(values) == 0 {
-			return "", "", fmt.Errorf("%q: no text in its value", line)
+			return "", "", fmt.Errorf("%q: expected a quoted string", line)
 		}
 		switch {
 		case section == "project.scripts":

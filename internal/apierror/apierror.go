@@ -35,7 +35,7 @@ type Error struct {
 // Error prints the answer on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "store answered %d", e.Status)
+	fmt.Fprintf(&b, "store responded %d", e.Status)
 	if e.Code != "" {
 		b.WriteString(" " + e.Code)
 	}
@@ -57,7 +57,7 @@ func Redirected(status int, h http.Header) string {
 	if u, err := url.Parse(h.Get("Location")); err == nil && u.Host != "" {
 		to = "host " + strconv.Quote(u.Host)
 	}
-	return "redirected to " + to + ", which is not followed; if that is the store, name it as the endpoint; a proxy or a login page redirects like this, too"
+	return "redirected to " + to + ", which is not followed; if that is the store, set it as the endpoint; it may also be a proxy or a login page"
 }
 
 // WaitFor is how long the store asked to wait, as blobio.RetryAfter looks for it.

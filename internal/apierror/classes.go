@@ -10,7 +10,7 @@ var (
 	ErrExists    = errors.New("already exists")
 	ErrConflict  = errors.New("conflicting write in progress")
 	ErrRange     = errors.New("range beyond the end of the object")
-	ErrTransient = errors.New("store can't be reached")
+	ErrTransient = errors.New("store unreachable")
 	ErrUnknown   = errors.New("request failed")
 	ErrCanceled  = errors.New("canceled")
 	ErrClosed    = errors.New("already closed")

@@ -15,7 +15,7 @@ import (
 var ErrInexact = errors.New("does not fit a decimal of 34 digits exactly")
 
 // ErrSyntax is text that is no decimal number.
-var ErrSyntax = errors.New("no decimal number")
+var ErrSyntax = errors.New("not a decimal number")
 
 // String is the value by IEEE 754's to-scientific-string: digits as stored, trailing zeros kept, exponent
 // notation where the exponent is positive or the adjusted exponent is below −6.

@@ -23,10 +23,10 @@ import (
 var ErrRedirect = errors.New("redirects to another host are not followed")
 
 // ErrSecondRequest is matched by the error of a request that a library made in a read of one request.
-var ErrSecondRequest = errors.New("a second request inside one read")
+var ErrSecondRequest = errors.New("unexpected second request in one read")
 
 // ErrUnplaced is matched by the error of a request that was answered with a part of an object that the answer does not place.
-var ErrUnplaced = errors.New("answer 206 without Content-Range")
+var ErrUnplaced = errors.New("response 206 without Content-Range")
 
 // Transport is a RoundTripper around another one.
 type Transport struct {
@@ -120,7 +120,7 @@ func bound(req *http.Request, resp *http.Response) {
 }
 
 // ErrTooLong is matched by the error of an answer that does not end.
-var ErrTooLong = errors.New("the answer is longer than any answer of its kind may be")
+var ErrTooLong = errors.New("the response exceeds the size limit for its kind")
 
 type boundBody struct {
 	io.ReadCloser

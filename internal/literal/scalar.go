@@ -8,7 +8,7 @@ import (
 )
 
 // ErrGuid is text that is no guid.
-var ErrGuid = errors.New("no guid")
+var ErrGuid = errors.New("not a guid")
 
 // AppendGuid appends 16 bytes as lower-case hyphenated text, first byte first.
 func AppendGuid(dst []byte, g []byte) []byte {

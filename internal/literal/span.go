@@ -8,7 +8,7 @@ import (
 )
 
 // ErrTimeSpan is text that is no time span of 64-bit ticks.
-var ErrTimeSpan = errors.New("no time span [-][d.]hh:mm:ss[.fffffff]")
+var ErrTimeSpan = errors.New("not a time span [-][d.]hh:mm:ss[.fffffff]")
 
 // AppendTimeSpan appends a span of ticks.
 func AppendTimeSpan(dst []byte, ticks int64) []byte {

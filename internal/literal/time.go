@@ -28,7 +28,7 @@ func Time(ticks int64) time.Time {
 }
 
 // ErrTime is text that is no time of the form wanted, or one outside the years 1 to 9999.
-var ErrTime = errors.New("no time of RFC 3339 or ISO 8601 between the years 1 and 9999")
+var ErrTime = errors.New("not an RFC 3339 or ISO 8601 time between the years 1 and 9999")
 
 // pairs are the two digits of each number below 100, the first one in the low byte.
 var pairs = func() (p [100]uint16) {

@@ -81,7 +81,7 @@ func TestParseDateTimeForms(t *testing.T) {
 		}
 	}
 	if _, cut, err := ParseDateTime("2024-01-01T00:00:00.12345678Z"); err != nil || !cut {
-		t.Error("digits below 100 ns are cut, and told")
+		t.Error("digits below 100 ns are truncated, and told")
 	}
 	for _, bad := range []string{
 		"", "2024-01-01", "2024-01-01T00:00:00", "2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2024-13-01T00:00:00Z",

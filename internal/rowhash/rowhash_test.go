@@ -121,7 +121,7 @@ func withoutNulls(t *testing.T, a arrow.Array, n int) arrow.Array {
 			return out
 		}
 	}
-	t.Fatal("nothing but nulls")
+	t.Fatal("only nulls")
 	return nil
 }
 

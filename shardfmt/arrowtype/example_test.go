@@ -25,5 +25,5 @@ func ExampleFromArrow() {
 	}
 	// Output:
 	// at: DateTime not null, state: String
-	// state: dictionary encoding is left to the shard
+	// state: dictionary encoding is chosen by the shard writer
 }

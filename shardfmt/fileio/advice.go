@@ -23,9 +23,9 @@ func advised(err error, found *Inference, o SourceOptions) error {
 	switch {
 	case f.unknown:
 		if found != nil {
-			advice = append(advice, fmt.Sprintf("it is not among the first %d records", found.Rows))
+			advice = append(advice, fmt.Sprintf("it does not occur in the first %d records", found.Rows))
 		}
-		advice = append(advice, "--unknown-fields extend adds it, drop leaves it out")
+		advice = append(advice, "--unknown-fields extend adds it, --unknown-fields drop omits it")
 	case f.wants != "":
 		name, _, _ := strings.Cut(f.path, ".")
 		if f.path == name {
@@ -40,7 +40,7 @@ func advised(err error, found *Inference, o SourceOptions) error {
 			advice = append(advice, fmt.Sprintf("--null '%s' reads it as null", f.text))
 		}
 		if found != nil {
-			advice = append(advice, fmt.Sprintf("--infer-rows 0 looks at more than the first %d records", found.Rows))
+			advice = append(advice, fmt.Sprintf("--infer-rows 0 infers types from all records instead of the first %d", found.Rows))
 		}
 	default:
 		return err

@@ -163,7 +163,7 @@ func newMessageStream(body io.Closer, m *arrowipc.Messages) (*arrowStream, error
 }
 
 func batchTooLarge(size, most int64) error {
-	return fmt.Errorf("a batch of %d bytes: at most %d are read at once; a larger limit (--max-memory) allows more, or write smaller batches", size, most)
+	return fmt.Errorf("a batch of %d bytes: at most %d are read at once; raise the limit with --max-memory, or write smaller batches", size, most)
 }
 
 // causeOf is the error that a reader met: its own, or that of the messages, which it only wraps in text.
@@ -217,7 +217,7 @@ func damaged(err error) error {
 func sound(batch arrow.RecordBatch, bytes int64) error {
 	const free = 1 << 24
 	if batch.NumRows() > free && batch.NumRows()/8 > bytes {
-		return damaged(fmt.Errorf("a batch of %d rows in %d bytes: more than a bit for each is wanted", batch.NumRows(), bytes))
+		return damaged(fmt.Errorf("a batch of %d rows in %d bytes: at least one bit per row is required", batch.NumRows(), bytes))
 	}
 	if err := arrowtype.Validate(batch); err != nil {
 		return damaged(err)

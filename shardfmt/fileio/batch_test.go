@@ -268,7 +268,7 @@ func TestWarningsComeOnce(t *testing.T) {
 	if _, _, err := convert(t, o, fileio.NDJSON, paths...); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "digits below 100 ns are cut (2 values)") {
+	if len(told) != 1 || !strings.Contains(told[0], "digits below 100 ns are truncated (2 values)") {
 		t.Error(told)
 	}
 }
@@ -297,7 +297,7 @@ func TestDamagedBatchFiles(t *testing.T) {
 	}
 }
 
-// Parquet files as pandas and DuckDB write them: spans, JSON, columns of nothing but nulls, dates, times without a zone.
+// Parquet files as pandas and DuckDB write them: spans, JSON, columns of only nulls, dates, times without a zone.
 func TestParquetOfPandas(t *testing.T) {
 	span := parquetOfSpans(t)
 	days := parquetOf(t, arrow.FixedWidthTypes.Date32, `["2024-02-29"]`)
@@ -305,9 +305,9 @@ func TestParquetOfPandas(t *testing.T) {
 	nothing := parquetOf(t, arrow.Null, `[null, null]`)
 	for _, c := range []struct{ file, node, rows, note string }{
 		{span, "f: TimeSpan", `{"f":"00:00:01.5000000"}|{"f":null}`, ""},
-		{nothing, "f: String", `{"f":null}|{"f":null}`, "a column of nothing but nulls becomes String"},
+		{nothing, "f: String", `{"f":null}|{"f":null}`, "a column with only nulls becomes String"},
 		{days, "f: DateTime", `{"f":"2024-02-29T00:00:00Z"}`, "dates become midnight UTC"},
-		{local, "f: DateTime", `{"f":"2024-02-29T10:00:00Z"}`, "times without a zone are taken for UTC"},
+		{local, "f: DateTime", `{"f":"2024-02-29T10:00:00Z"}`, "times without a zone are read as UTC"},
 		{parquetOfJSON(t), "f: Dynamic", `{"f":{"a":1}}|{"f":[2]}`, ""},
 	} {
 		var said []string

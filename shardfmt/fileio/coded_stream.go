@@ -34,7 +34,7 @@ func toldTypes(s *arrow.Schema) (*arrow.Schema, error) {
 		return nil, damaged(err)
 	}
 	if types.NumFields() != s.NumFields() {
-		return nil, damaged(fmt.Errorf("%d columns where the file has %d", s.NumFields(), types.NumFields()))
+		return nil, damaged(fmt.Errorf("%d columns, expected %d", s.NumFields(), types.NumFields()))
 	}
 	for i, f := range s.Fields() {
 		want, sent := types.Field(i).Type, f.Type
@@ -45,7 +45,7 @@ func toldTypes(s *arrow.Schema) (*arrow.Schema, error) {
 			sent = want
 		}
 		if !arrow.TypeEqual(sent, want) {
-			return nil, damaged(fmt.Errorf("field %q: %v where the file has %v", f.Name, f.Type, want))
+			return nil, damaged(fmt.Errorf("field %q: type %v, expected %v", f.Name, f.Type, want))
 		}
 	}
 	return types, nil

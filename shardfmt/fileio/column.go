@@ -134,7 +134,7 @@ func (c *nullable) mismatch(cur *cursor) error {
 	if cur.peek() == 0 {
 		return errTruncated
 	}
-	return wanting(c.path, "Dynamic", nil, "%s where %s is wanted", cur.what(), c.n.TypeName())
+	return wanting(c.path, "Dynamic", nil, "%s where %s was expected", cur.what(), c.n.TypeName())
 }
 
 // unitColumn holds nulls only.
@@ -177,7 +177,7 @@ func (c *scalarColumn) value(cur *cursor) error {
 		return err
 	}
 	if c.scalar.number == nil {
-		return wanting(c.path, "Dynamic", nil, "a number where %s is wanted", c.n.TypeName())
+		return wanting(c.path, "Dynamic", nil, "a number where %s was expected", c.n.TypeName())
 	}
 	if c.scalar.plain != nil && c.scalar.plain(number) {
 		return nil
@@ -250,7 +250,7 @@ func (c *fixedListColumn) value(cur *cursor) error {
 		return element(c.item, cur)
 	})
 	if err == nil && count < c.n.FixedSize {
-		return inField(c.path, "%d elements where %d are wanted", count, c.n.FixedSize)
+		return inField(c.path, "%d elements, expected %d", count, c.n.FixedSize)
 	}
 	return err
 }
@@ -278,7 +278,7 @@ func newUnionColumn(base nullable, s *readState) *unionColumn {
 
 func (c *unionColumn) null() error {
 	if len(c.variants) == 0 {
-		return inField(c.path, "a union without variants holds nothing")
+		return inField(c.path, "a union without variants cannot hold a value")
 	}
 	return c.nullable.null()
 }

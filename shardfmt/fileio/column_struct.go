@@ -166,7 +166,7 @@ func (c *mapColumn) value(cur *cursor) error {
 		c.mb.Append(true)
 		return cur.array(func() error {
 			if cur.peek() != '{' {
-				return inField(c.path, `%s where {"key": …, "value": …} is wanted`, cur.what())
+				return inField(c.path, `%s where {"key": …, "value": …} was expected`, cur.what())
 			}
 			return c.entry.read(cur)
 		})

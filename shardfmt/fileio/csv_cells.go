@@ -18,7 +18,7 @@ func (s *csvSource) put(column int, rec *csvRecord, i int) error {
 	if text = trimSpaces(text); len(text) == 0 || s.isNull(text) {
 		if len(text) > 0 && s.options.Nulls == nil && !s.noted[column] && s.found == nil {
 			s.noted[column] = true
-			s.options.Warn(fmt.Sprintf("field %q: %q stands for null (--null)", s.schema.Fields[column].Name, text))
+			s.options.Warn(fmt.Sprintf("field %q: %q is read as null (--null)", s.schema.Fields[column].Name, text))
 		}
 		return s.columns[column].null()
 	}
@@ -87,7 +87,7 @@ func (c *scalarColumn) boolean(text []byte) error {
 	case "false", "False", "FALSE":
 		c.scalar.boolean(false)
 	default:
-		return wanting(c.path, textHolder(text), text, "%.40q where true or false is wanted", text)
+		return wanting(c.path, textHolder(text), text, "%.40q where true or false was expected", text)
 	}
 	return nil
 }
@@ -103,5 +103,5 @@ func (c *scalarColumn) number(text []byte, numbers *numberText) error {
 	if c.scalar.text != nil {
 		return c.scalar.text(text)
 	}
-	return wanting(c.path, textHolder(text), text, "%.40q where %s is wanted", text, c.n.TypeName())
+	return wanting(c.path, textHolder(text), text, "%.40q where %s was expected", text, c.n.TypeName())
 }

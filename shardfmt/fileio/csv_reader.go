@@ -364,7 +364,7 @@ func (r *csvReader) end(quoted bool) {
 	r.own = append(r.own, r.comma)
 }
 
-var errBehindQuote = errors.New("text behind the closing quote of a field: quotes in a quoted field are doubled; --escape says another way, --quote none takes quotes as text")
+var errBehindQuote = errors.New("text after the closing quote of a field: double the quotes in a quoted field, set the escape character with --escape, or read quotes as text with --quote none")
 
 // quoted reads a quoted field behind its first quote; it may go on over many lines.
 func (r *csvReader) quoted(line []byte) ([]byte, error) {
@@ -432,7 +432,7 @@ func (r *csvReader) more() ([]byte, error) {
 	ending := r.lines.ending
 	line, err := r.lines.here()
 	if err == io.EOF {
-		return nil, located(errors.New("the quote of a field is never closed: --quote none takes quotes as text"), r.record.input, r.record.line)
+		return nil, located(errors.New("the quote of a field is never closed: --quote none reads quotes as text"), r.record.input, r.record.line)
 	}
 	r.raw = append(append(r.raw, ending...), line...)
 	if r.record.raw = r.raw; errors.Is(err, errUTF8) {

@@ -295,11 +295,11 @@ func (s *csvSource) next(ctx context.Context) (*csvRecord, error) {
 
 // raggedError is the error of a record with more or fewer fields than there are columns.
 func (s *csvSource) raggedError(rec *csvRecord) error {
-	what := "a field that holds the separator %q stands in quotes; --comma says another separator"
+	what := "quote fields that contain the separator %q, or set another separator with --comma"
 	if len(rec.cells) < len(s.header) {
-		what = "--pad reads the missing ones as null; --comma says another separator than %q"
+		what = "--pad reads missing fields as null; --comma sets another separator than %q"
 	}
-	return located(fmt.Errorf("%d fields where %d are wanted: "+what, len(rec.cells), len(s.header), s.reader.comma), rec.input, rec.line)
+	return located(fmt.Errorf("%d fields, expected %d: "+what, len(rec.cells), len(s.header), s.reader.comma), rec.input, rec.line)
 }
 
 // findHeader looks whether the inputs begin with headers.
@@ -468,7 +468,7 @@ func (s *csvSource) match(rec *csvRecord) error {
 	s.has = make([]bool, len(s.columns))
 	if !*s.withHeader {
 		if len(rec.cells) != len(s.columns) {
-			return fmt.Errorf("%d fields, where the schema has %d, and there is no header line to tell them apart (--header yes, if there is one)", len(rec.cells), len(s.columns))
+			return fmt.Errorf("%d fields, but the schema has %d and there is no header line to match them by name (use --header yes if the first line is one)", len(rec.cells), len(s.columns))
 		}
 		for i := range s.index {
 			s.index[i], s.has[i] = i, true

@@ -65,18 +65,18 @@ func TestCSVOptions(t *testing.T) {
 
 func TestBadCSVIsNamed(t *testing.T) {
 	for _, c := range []struct{ schema, rows, want string }{
-		{"", "a,b\n1,2\n3\n", "r.csv:3: 1 fields where 2 are wanted"},
-		{"", "a,b\n1,2,3\n", "r.csv:2: 3 fields where 2 are wanted"},
-		{"", "a,b\n\"x\ny\n\nz\",1\n1\n", "r.csv:6: 1 fields where 2"},
+		{"", "a,b\n1,2\n3\n", "r.csv:3: 1 fields, expected 2"},
+		{"", "a,b\n1,2,3\n", "r.csv:2: 3 fields, expected 2"},
+		{"", "a,b\n\"x\ny\n\nz\",1\n1\n", "r.csv:6: 1 fields, expected 2"},
 		{"", "a\n\"x\n", "r.csv:2: the quote of a field is never closed"},
-		{"", "a\n\"x\"y\n", "r.csv:2: text behind the closing quote"},
+		{"", "a\n\"x\"y\n", "r.csv:2: text after the closing quote"},
 		{"", "a\n\xff\n", "r.csv:2: invalid UTF-8"},
-		{"a: Int64", "a\n1\nx\n", `r.csv:3: field "a": "x" where Int64 is wanted`},
+		{"a: Int64", "a\n1\nx\n", `r.csv:3: field "a": "x" where Int64 was expected`},
 		{"a: Int8", "a\n300\n", "300 is not a valid Int8"},
-		{"a: Boolean", "a\nyes\n", "where true or false is wanted"},
-		{"a: Float64", "a\n1,5\n", "2 fields where 1"},
+		{"a: Boolean", "a\nyes\n", "where true or false was expected"},
+		{"a: Float64", "a\n1,5\n", "2 fields, expected 1"},
 		{"a: Float64", "a\nabc\n", `the string "abc" where Float64`},
-		{"a: List<Int8>", "a\n[1\n", "no JSON"},
+		{"a: List<Int8>", "a\n[1\n", "invalid JSON"},
 	} {
 		_, paths := write(t, "r.csv", c.rows)
 		o := fileio.SourceOptions{}

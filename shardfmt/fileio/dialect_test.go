@@ -35,7 +35,7 @@ func TestReportedFiles(t *testing.T) {
 		{"cr_only.tsv", fileio.SourceOptions{}, `{"name":"Ann","n":1}|{"name":"Bob","n":2}`},
 		{"bare_quotes.tsv", fileio.SourceOptions{}, `{"id":1,"name":"6\" pipe"}|{"id":2,"name":"Say \"hi\" now"}`},
 		{"bare_quote.csv", fileio.SourceOptions{}, `{"id":1,"where":"N 48 51' 30\" E","n":5}|{"id":2,"where":"plain","n":6}`},
-		{"quoted_prefix.tsv", fileio.SourceOptions{}, "error: " + "text behind the closing quote of a field"},
+		{"quoted_prefix.tsv", fileio.SourceOptions{}, "error: " + "text after the closing quote of a field"},
 		{"quoted_prefix.tsv", fileio.SourceOptions{Quote: fileio.NoQuote}, `{"tconst":"tt1","title":"\"Q\" Movie"}|{"tconst":"tt2","title":"plain"}`},
 		{"leading_blank_lines.csv", fileio.SourceOptions{}, `{"a":1,"b":2}`},
 		{"leading_blank_line_onecol.csv", fileio.SourceOptions{}, `{"a 1":"b 2"}|{"a 1":"c 3"}`},
@@ -95,9 +95,9 @@ func TestDialects(t *testing.T) {
 		{"a.ndjson", "{\"a\":1}\n{\"a\":2}\t{\"a\":3}\n\n{\"a\":4}{\"a\":5}", options{}, `{"a":1}|{"a":2}|{"a":3}|{"a":4}|{"a":5}`},
 		{"a.ndjson", "{\"a\":1}\n{\"a\":2}{\"a\":3}\n{\"a\":4}", options{InferRows: 1}, `{"a":1}|{"a":2}|{"a":3}|{"a":4}`},
 		{"a.ndjson", "{\"a\":1}\n{\"a\":2}{\"a\":3}\n{\"a\":4}", options{InferRows: fileio.AllRows}, `{"a":1}|{"a":2}|{"a":3}|{"a":4}`},
-		{"a.ndjson", "{\"a\":1} 2\n", options{}, "error: where the end belongs"},
+		{"a.ndjson", "{\"a\":1} 2\n", options{}, "error: expected the end"},
 		{"a.json", "[{\"a\":1},\r{\"a\":2}]\r", options{}, `{"a":1}|{"a":2}`},
-		{"a.json", "[[1]]", options{}, "error: an array, where each record should be a JSON object"},
+		{"a.json", "[[1]]", options{}, "error: an array where a JSON object was expected as a record"},
 		{"a.ndjson", "// note\n{\"a\":1}\n", options{}, "error: JSON has no comments"},
 		{"a.ndjson", "{\"a\":1} /* note */\n", options{}, "error: JSON has no comments"},
 		{"a.ndjson", "{\"a\":1}\n# note\n", options{}, "error: JSON has no comments"},
@@ -110,7 +110,7 @@ func TestDialects(t *testing.T) {
 		{"a.ndjson", utf16Text("{\"a\":\"ä\"}\n", true, false), options{}, `{"a":"ä"}`},
 		{"a", utf16Text("{\"a\":\"ä\"}\n", false, true), options{}, `{"a":"ä"}`},
 		{"a.csv", utf16Text("a\nx", false, true) + "\x3d\xd8", options{}, "error: invalid UTF-16"},
-		{"a.csv", "\xff\xfe\x00\x00a\x00\x00\x00", options{}, "error: UTF-32 is not read"},
+		{"a.csv", "\xff\xfe\x00\x00a\x00\x00\x00", options{}, "error: UTF-32 is not supported"},
 		{"a.csv", "a,b\n1,\xe4\x80\n", options{Encoding: fileio.Latin1}, "{\"a\":1,\"b\":\"ä\u0080\"}"},
 		{"a.csv", "a,b\n1,\xe4\x80\n", options{Encoding: fileio.Windows1252}, `{"a":1,"b":"ä€"}`},
 		{"a.csv", "a,b\n1,\xe4\n", options{}, "error: --encoding latin-1"},
@@ -121,7 +121,7 @@ func TestDialects(t *testing.T) {
 		{"a.csv", "a,b\n1,\\N\n2,\"\\N\"\n", options{Escape: '\\', Nulls: []string{`\N`}}, `{"a":1,"b":null}|{"a":2,"b":"N"}`},
 		{"a.csv", "# one\n\na,b\n1,x # more\n # two\n2,\"#y\" # three\n", options{Comment: '#'}, `{"a":1,"b":"x "}|{"a":2,"b":"#y"}`},
 		{"a.csv", "a,b\n1,x\"y\"z\n2,\"\"\"q\"\"\"\n", options{}, `{"a":1,"b":"x\"y\"z"}|{"a":2,"b":"\"q\""}`},
-		{"a.csv", "a\n\"x\"y\n", options{}, "error: --quote none takes quotes as text"},
+		{"a.csv", "a\n\"x\"y\n", options{}, "error: read quotes as text with --quote none"},
 		{"a.csv", "a\n\"x\n", options{}, "error: the quote of a field is never closed"},
 		// What stands before the header, and Excel's line.
 		{"a.csv", "junk \xff\nmore,junk\na,b\n1,2\n", options{Skip: 2}, `{"a":1,"b":2}`},
@@ -131,8 +131,8 @@ func TestDialects(t *testing.T) {
 		{"a.csv", "sep=;\na,b\n1,2\n", options{Comma: ','}, `{"a":1,"b":2}`},
 		// Ragged records.
 		{"a.csv", "a,b,c\n1,2,3\n4\n5,6,7,\n", options{Pad: true}, `{"a":1,"b":2,"c":3}|{"a":4,"b":null,"c":null}|{"a":5,"b":6,"c":7}`},
-		{"a.csv", "a,b\n1,2\n3,4,5\n", options{Pad: true}, "error: a.csv:3: 3 fields where 2 are wanted"},
-		{"a.csv", "a,b\n1\n", options{}, "error: --pad reads the missing ones as null"},
+		{"a.csv", "a,b\n1,2\n3,4,5\n", options{Pad: true}, "error: a.csv:3: 3 fields, expected 2"},
+		{"a.csv", "a,b\n1\n", options{}, "error: --pad reads missing fields as null"},
 		// Numbers.
 		{"a.csv", "a,b,c,d\n.097,1.,-.5,1.5e3\n-0.,2,.5e1,.\n", options{}, `{"a":0.097,"b":1.0,"c":-0.5,"d":"1.5e3"}|{"a":-0.0,"b":2.0,"c":5.0,"d":"."}`},
 		{"a.csv", "a\n007\n1\n", options{}, `{"a":"007"}|{"a":"1"}`},
@@ -177,7 +177,7 @@ func TestDialectsThatContradict(t *testing.T) {
 	}
 	_, paths := write(t, "a.ndjson", `{"a":1}`)
 	for _, o := range []fileio.SourceOptions{{Quote: '\''}, {Escape: '\\'}, {Comment: '#'}, {Skip: 1}, {Pad: true}, {Decimal: ','}, {Thousands: ','}, {Reject: func(fileio.Rejected) error { return nil }}} {
-		if got := readRows(t, o, paths...); !strings.Contains(got, "it goes with csv") {
+		if got := readRows(t, o, paths...); !strings.Contains(got, "it applies to csv") {
 			t.Errorf("%+v: %s", o, got)
 		}
 	}
@@ -198,8 +198,8 @@ func TestRejectedRecords(t *testing.T) {
 			t.Errorf("rows %s, want %s", rows, want)
 		}
 		wanted := []string{
-			`3 2 fields where 3 are wanted: --pad reads`, `4 field "c.item": a string where Int64 is wan`, `5 field "a": "four" where Int64 is wanted`,
-			`6 text behind the closing quote of a field`, `7 invalid UTF-8: the text is in another en`, `9 invalid UTF-8: the text is in`, `12 4 fields where 3 are wanted`,
+			`3 2 fields, expected 3: --pad reads`, `4 field "c.item": a string where Int64 is wan`, `5 field "a": "four" where Int64 was expected`,
+			`6 text after the closing quote of a field`, `7 invalid UTF-8: the text is in another en`, `9 invalid UTF-8: the text is in`, `12 4 fields, expected 3`,
 		}
 		if len(got) != len(wanted) {
 			t.Fatalf("infer %d: rejected %q", infer, got)

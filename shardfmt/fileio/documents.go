@@ -166,7 +166,7 @@ func (d *documents) separator() (byte, error) {
 	case err != nil:
 		return 0, err
 	case d.form == afterArray:
-		return 0, d.lines.located(fmt.Errorf("%q behind the end of the array%s", first, commentHint(first)))
+		return 0, d.lines.located(fmt.Errorf("%q after the end of the array%s", first, commentHint(first)))
 	case d.form == spanning:
 		return first, nil
 	case first == ']':
@@ -176,7 +176,7 @@ func (d *documents) separator() (byte, error) {
 	case d.row == 0:
 		return first, nil
 	case first != ',':
-		return 0, d.lines.located(fmt.Errorf("%q between elements of the array, where ',' or ']' belongs%s", first, commentHint(first)))
+		return 0, d.lines.located(fmt.Errorf("%q after an element of the array, expected ',' or ']'%s", first, commentHint(first)))
 	}
 	d.lines.reader.Discard(1)
 	if first, err = d.lines.skipSpace(); err == io.EOF {

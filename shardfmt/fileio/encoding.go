@@ -35,7 +35,7 @@ var (
 	bom16BE  = []byte("\xfe\xff")
 	bom32LE  = []byte("\xff\xfe\x00\x00")
 	bom32BE  = []byte("\x00\x00\xfe\xff")
-	errUTF32 = errors.New("UTF-32 is not read: convert it to UTF-8 first (iconv -f UTF-32 -t UTF-8)")
+	errUTF32 = errors.New("UTF-32 is not supported: convert it to UTF-8 first (iconv -f UTF-32 -t UTF-8)")
 )
 
 // detectEncoding tells UTF-16 from UTF-8 by the first bytes of a text.

@@ -75,8 +75,8 @@ func TestNotesOnText(t *testing.T) {
 		{"d.csv", "d\n2024-01-05\n2024-01-06\n", "", `dates are read as midnight UTC (--time-zone)`},
 		{"d.csv", "d\n2024-01-05\n2024-01-06\n", "d: DateTime", `field "d": dates are read as midnight UTC (--time-zone)`},
 		{"t.json", `{"t":"2024-01-05 10:00"}`, "", `times without a zone are read as UTC (--time-zone)`},
-		{"n.csv", "n\n1\nNA\n", "", `"NA" stands for null (--null)`},
-		{"n.csv", "n\n1\nNA\n", "n: Int64", `field "n": "NA" stands for null (--null)`},
+		{"n.csv", "n\n1\nNA\n", "", `"NA" is read as null (--null)`},
+		{"n.csv", "n\n1\nNA\n", "n: Int64", `field "n": "NA" is read as null (--null)`},
 		{"s.csv", "s\nx\nNA\n", "", `"NA" is kept as text (--null 'NA' reads it as null)`},
 		{"h.csv", "a,a\n1,2\n", "", `h.csv:1: the header names "a" more than once: field 2 is called "a_1"`},
 		{"m.json", "{\"a\":1}\n{\"a\":\"x\"}", "", `Dynamic, because the type changes: `},
@@ -146,9 +146,9 @@ func TestErrorsNameTheWayOut(t *testing.T) {
 		{"r.csv", "a\n1\n99999999999999999999\n", fileio.SourceOptions{InferRows: 1}, []string{"--column 'a: Decimal'"}},
 		{"r.json", "{\"a\":1}\n{\"a\":\"x\"}", fileio.SourceOptions{InferRows: 1}, []string{"r.json:2", "--column 'a: Dynamic'"}},
 		{"r.json", "{\"a\":{\"b\":1}}\n{\"a\":{\"b\":\"x\"}}", fileio.SourceOptions{InferRows: 1}, []string{`field "a.b"`, "--column 'a: Dynamic'"}},
-		{"r.json", "{\"a\":1}\n{\"b\":1}", fileio.SourceOptions{InferRows: 1}, []string{"not among the first 1 records", "--unknown-fields extend"}},
+		{"r.json", "{\"a\":1}\n{\"b\":1}", fileio.SourceOptions{InferRows: 1}, []string{"does not occur in the first 1 records", "--unknown-fields extend"}},
 		{"r.csv", "a\nx\n", fileio.SourceOptions{Schema: parse(t, "a: Int8")}, []string{"String holds it", "--null 'x'"}},
-		{"r.csv", "a;b\n1;2;3\n1;2\n1;2\n", fileio.SourceOptions{}, []string{"3 fields where 2 are wanted", "--comma"}},
+		{"r.csv", "a;b\n1;2;3\n1;2\n1;2\n", fileio.SourceOptions{}, []string{"3 fields, expected 2", "--comma"}},
 		{"r.csv", "a\n\xe4\n", fileio.SourceOptions{}, []string{"invalid UTF-8", "iconv"}},
 	} {
 		_, paths := write(t, c.name, c.text)

@@ -42,7 +42,7 @@ func HoldsBatches(f Format) bool {
 }
 
 // ErrUnknownFormat is an object whose format neither its name nor its bytes tell.
-var ErrUnknownFormat = errors.New("neither the name nor the bytes tell a format")
+var ErrUnknownFormat = errors.New("format not detected from name or content")
 
 // Detect tells the format of an object by its name or else by its first and last bytes.
 func Detect(ctx context.Context, st fileformat.Store, url string) (Format, error) {
@@ -102,7 +102,7 @@ func openColumnar(ctx context.Context, sp *blobio.Client, f *fileformat.Format, 
 		return nil, err
 	}
 	if in.url == "" {
-		return nil, fmt.Errorf("%s is read from its end: it can't come from standard input", f.Name)
+		return nil, fmt.Errorf("%s needs random access and can't be read from standard input: use a file", f.Name)
 	}
 	file, err := f.Open(ctx, in.meter.store(sp), in.url, fileformat.OpenOptions{Settings: o.Settings})
 	if err != nil {
@@ -218,7 +218,7 @@ func openBatchSink(f Format, w io.Writer, s *arrow.Schema, o SinkOptions) (filef
 			return nil, err
 		}
 		if file.NewSink == nil {
-			return nil, fmt.Errorf("%s is a folder: it can't be written to a stream", f)
+			return nil, fmt.Errorf("%s is written as a folder and can't be written to a stream", f)
 		}
 		return file.NewSink(w, s, o.sink())
 	}

@@ -258,7 +258,7 @@ func (o SourceOptions) Validate() error {
 	default:
 		f := File(o.Format)
 		if f == nil {
-			return fmt.Errorf("format: %q is not read, only ndjson, csv, parquet, arrow, lance, cole and layer", o.Format)
+			return fmt.Errorf("format: %q is not supported: ndjson, csv, parquet, arrow, lance, cole or layer", o.Format)
 		}
 		return f.Check()
 	}

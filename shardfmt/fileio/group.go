@@ -39,7 +39,7 @@ func Group(src Source, groups map[string][]string) (Source, error) {
 			places[name] = append(places[name], i)
 		}
 		if len(members) == 0 {
-			return nil, fmt.Errorf("group %s: no such field, and no fields are named that it is to hold", name)
+			return nil, fmt.Errorf("group %s: no such struct field; list its fields as GROUP=a,b,c", name)
 		}
 	}
 	if len(places) == 0 {

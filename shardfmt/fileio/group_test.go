@@ -40,9 +40,9 @@ func TestGroup(t *testing.T) {
 
 func TestGroupRefuses(t *testing.T) {
 	for says, groups := range map[string]map[string][]string{
-		`no such field "b"`:   {"g": {"a", "b"}},
-		"no fields are named": {"g": nil},
-		"already":             {"g": {"a"}, "h": {"a"}},
+		`no such field "b"`: {"g": {"a", "b"}},
+		"list its fields":   {"g": nil},
+		"already":           {"g": {"a"}, "h": {"a"}},
 	} {
 		if _, err := fileio.Group(rows(t, `{"a":1}`), groups); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", groups, err)

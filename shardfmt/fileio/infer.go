@@ -235,7 +235,7 @@ func (in *inference) objectMembers(g *guess, c *cursor, depth int) error {
 	return c.object(func(key []byte) error {
 		if len(key) == 0 {
 			if depth == 0 {
-				return inField(g.path, "a member without a name: a column needs one")
+				return inField(g.path, "a member without a name: rename it, since a column needs a name")
 			}
 			in.mix(g, "a member has no name")
 		}

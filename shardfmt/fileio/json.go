@@ -21,7 +21,7 @@ type cursor struct {
 	scratch []byte
 }
 
-var errTruncated = errors.New("no JSON: it ends in the middle")
+var errTruncated = errors.New("invalid JSON: unexpected end")
 
 // peek skips white space and gives the next byte, or 0 at the end.
 func (c *cursor) peek() byte {
@@ -59,7 +59,7 @@ func (c *cursor) unexpected(want string) error {
 		return errTruncated
 	}
 	r, _ := utf8.DecodeRune(c.b[c.i:])
-	return fmt.Errorf("no JSON: %q at column %d, where %s belongs%s", r, c.i+1, want, commentHint(c.b[c.i]))
+	return fmt.Errorf("invalid JSON: %q at column %d, expected %s%s", r, c.i+1, want, commentHint(c.b[c.i]))
 }
 
 // commentHint names what a byte that JSON has no use for most likely begins.

@@ -101,7 +101,7 @@ func (s *ndjsonSource) readAll(ctx context.Context, in *inference, open func() *
 func rereadable(inputs []input) error {
 	for _, in := range inputs {
 		if in.stream != nil {
-			return fmt.Errorf("%s is read only once, as standard input and pipes are: looking at all of it before the first row takes a file; or give a schema", in.name)
+			return fmt.Errorf("%s can be read only once (standard input or a pipe), but --infer-rows 0 reads all rows first: use a file, or set --schema", in.name)
 		}
 	}
 	return nil
@@ -233,13 +233,13 @@ func (s *ndjsonSource) record(text []byte) error {
 // notARecord says what stands where a JSON object should.
 func notARecord(c *cursor) error {
 	if c.peek() == '[' {
-		return errors.New("an array, where each record should be a JSON object")
+		return errors.New("an array where a JSON object was expected as a record")
 	}
 	if err := c.skip(0); err != nil {
 		return err
 	}
 	c.i = 0
-	return errors.New(c.what() + ", where each record should be a JSON object")
+	return errors.New(c.what() + " where a JSON object was expected as a record")
 }
 
 // Close implements Source.

@@ -256,7 +256,7 @@ func reshapeData(data arrow.ArrayData, from, to arrow.DataType) (arrow.ArrayData
 		is = n.Fields()
 	}
 	if len(was) != len(is) || len(data.Children()) < len(was) && len(was) > 0 {
-		return nil, fmt.Errorf("values of %s where %s are expected", from, to)
+		return nil, fmt.Errorf("values of %s, expected %s", from, to)
 	}
 	if e, ok := to.(arrow.ExtensionType); ok && from.ID() == arrow.EXTENSION {
 		to = e
@@ -294,7 +294,7 @@ func variantData(data arrow.ArrayData, from *arrow.StructType, to *extensions.Va
 	return array.NewData(to, data.Len(), data.Buffers(), data.Children(), data.NullN(), data.Offset()), nil
 }
 
-// textForNulls makes Strings of columns, and of what is in them, that hold nothing but nulls: whatever comes later may be
+// textForNulls makes Strings of columns, and of what is in them, that hold only nulls: whatever comes later may be
 // text, and no table has a column without values.
 func textForNulls(s *schema.Schema, r *arrowtype.Report) *schema.Schema {
 	var change func(n *schema.Node, path string)

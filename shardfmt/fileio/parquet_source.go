@@ -258,7 +258,7 @@ func (f *parquetFile) nextOfRest() (n int64, rest []arrow.Array, err error) {
 		return 0, nil, damaged(err)
 	}
 	if own := len(f.columns) > len(f.rest.Schema().Fields()); own && (n > f.left || n == 0 && f.left > 0) {
-		return 0, nil, damaged(fmt.Errorf("columns of different length: %d rows where %d are left", n, f.left))
+		return 0, nil, damaged(fmt.Errorf("columns of different length: %d rows, expected %d", n, f.left))
 	}
 	return n, rest, nil
 }

@@ -85,7 +85,7 @@ func partitionNames(inputs []input, warn func(string)) (names []string) {
 		}
 		if found := partitionsOf(unescape(in.url)); len(in.parts) == 0 && len(found) > 0 && !in.listed && !told {
 			told = true
-			warn(fmt.Sprintf("%s: %s=… in its path is not a column: name the folder above, or a pattern, to read the names of folders as columns", in.name, found[0].name))
+			warn(fmt.Sprintf("%s: %s=… in its path is not read as a column: pass the parent folder or a pattern to read partition folders as columns", in.name, found[0].name))
 		}
 	}
 	return names
@@ -158,7 +158,7 @@ func knownPartitions(names []string, o SourceOptions) (known []string, err error
 		case has || o.UnknownFields == ExtendByUnknown:
 			known = append(known, name)
 		case o.UnknownFields != DropUnknown:
-			return nil, fmt.Errorf("%w: field %q, which folders name (%s=…): the schema has no such field: --unknown-fields extend adds it, drop leaves it out", ErrRecord, name, name)
+			return nil, fmt.Errorf("%w: partition folder %q (%s=…): the schema has no such field: --unknown-fields extend adds it, --unknown-fields drop omits it", ErrRecord, name, name)
 		}
 	}
 	return known, nil
@@ -235,7 +235,7 @@ func (p *partitioned) inferred() *Inference {
 	for _, c := range p.columns {
 		if !c.inFiles {
 			n := p.schema.Fields[c.at]
-			out.Fields = append(out.Fields, InferredField{Name: c.name, Type: shortType(n), Notes: []string{"from the names of folders"}})
+			out.Fields = append(out.Fields, InferredField{Name: c.name, Type: shortType(n), Notes: []string{"from partition folders"}})
 		}
 	}
 	return &out

@@ -59,7 +59,7 @@ func TestFoldersAreColumns(t *testing.T) {
 	}
 	var notes []string
 	got := readRows(t, options{Warn: func(m string) { notes = append(notes, m) }}, at("a/state=a_b/n=2/p.csv"))
-	if got != `{"v":3}` || len(notes) != 1 || !strings.Contains(notes[0], "is not a column") {
+	if got != `{"v":3}` || len(notes) != 1 || !strings.Contains(notes[0], "is not read as a column") {
 		t.Errorf("a file by its name: %s, %q", got, notes)
 	}
 }

@@ -393,11 +393,11 @@ func (u *unpacking) next(n int) (int, error) {
 	u.at += rows
 	u.plain = add(u.plain, cost)
 	if allowed := add(times(freePlain, u.limit), times(mostPlain, u.stored)); u.plain > allowed {
-		return 0, damaged(fmt.Errorf("%d bytes of batches become %d bytes of values: at most %d are made of them; a larger limit (--max-memory) allows more", u.stored, u.plain, allowed))
+		return 0, damaged(fmt.Errorf("%d bytes of batches expand to %d bytes of values, more than the limit of %d; raise the limit with --max-memory", u.stored, u.plain, allowed))
 	}
 	return rows, nil
 }
 
 func (u *unpacking) tooLarge(what string, cost int64) error {
-	return damaged(fmt.Errorf("%s of %d bytes once unpacked: at most %d are unpacked at once; a larger limit (--max-memory) allows more", what, cost, u.limit))
+	return damaged(fmt.Errorf("%s of %d bytes after decompression, more than the limit of %d; raise the limit with --max-memory", what, cost, u.limit))
 }

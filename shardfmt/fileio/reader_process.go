@@ -268,7 +268,7 @@ func (p *readerProcess) end(err error) error {
 
 // death is the error of a process that ended by itself: its last words are a panic's.
 func (p *readerProcess) death() error {
-	why := "the process that read it died"
+	why := "the reader process crashed"
 	for line := range strings.Lines(p.stderr.String()) {
 		line = strings.TrimSpace(line)
 		if _, words, ok := strings.Cut(line, "panic: "); ok || strings.HasPrefix(line, "fatal error: ") {
@@ -279,7 +279,7 @@ func (p *readerProcess) death() error {
 			break
 		}
 	}
-	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the reader gives up: " + why}
+	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "invalid file: " + why}
 }
 
 // unreadable is an error of a file, as the process that reads it put it in words.
@@ -320,13 +320,13 @@ func (p *readerProcess) exchange() error {
 	case frameRead:
 		return p.answer(payload)
 	}
-	return fmt.Errorf("frame %q from the process that reads", kind)
+	return fmt.Errorf("unexpected frame %q from the reader process", kind)
 }
 
 // beginPiece takes what is said to be in the next slot.
 func (p *readerProcess) beginPiece(size []byte) error {
 	if len(size) != 4 || p.slots == nil {
-		return fmt.Errorf("a piece in shared memory, told in %d bytes", len(size))
+		return fmt.Errorf("message of %d bytes about a piece of shared memory", len(size))
 	}
 	n := binary.LittleEndian.Uint32(size)
 	if n == 0 || n > slotBytes {
@@ -341,7 +341,7 @@ func (p *readerProcess) beginPiece(size []byte) error {
 func (p *readerProcess) count(read []byte) error {
 	l, ok := p.file.(lender)
 	if len(read) != 8 || !ok {
-		return fmt.Errorf("bytes of no lent file, told in %d bytes", len(read))
+		return fmt.Errorf("message of %d bytes about a file that was not passed", len(read))
 	}
 	l.count(int(min(binary.LittleEndian.Uint64(read), uint64(p.file.Size()))))
 	return nil

@@ -288,7 +288,7 @@ func TestReaderIsKilled(t *testing.T) {
 		for ; err == nil; n++ {
 			_, err = f.next(t.Context())
 		}
-		if !errors.Is(err, corrupt.ErrCorrupt) || !strings.Contains(err.Error(), "died") {
+		if !errors.Is(err, corrupt.ErrCorrupt) || !strings.Contains(err.Error(), "crashed") {
 			t.Errorf("%s: %v after %d batches", name, err, n)
 		}
 		if err := f.close(); err != nil || p.slots != nil {

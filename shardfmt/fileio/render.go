@@ -34,7 +34,7 @@ func newRenderer(o SinkOptions) *renderer {
 	return &renderer{
 		guidOrder:     o.GuidOrder,
 		binaryDynamic: once("a dynamic value is not JSON text: written as base64"),
-		badText:       once("a string is not valid UTF-8: written with U+FFFD in place of the bytes that are none"),
+		badText:       once("a string is not valid UTF-8: invalid bytes are written as U+FFFD"),
 	}
 }
 

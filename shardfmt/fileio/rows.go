@@ -117,7 +117,7 @@ func newRows(src Source, all *schema.Schema, columns []string, where filter.Expr
 		if i < 0 {
 			_, err := all.Lookup(name)
 			if err == nil {
-				err = fmt.Errorf("%w: %q: only whole columns are selected from a file that is not a shard", schema.ErrNoField, name)
+				err = fmt.Errorf("%w: %q: only top-level columns can be selected from a file that is not a shard", schema.ErrNoField, name)
 			}
 			return nil, errors.Join(err, src.Close())
 		}

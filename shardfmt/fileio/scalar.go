@@ -180,7 +180,7 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 			case "-Infinity":
 				add(math.Inf(-1))
 			default:
-				return wanting(path, "String", t, "the string %.40q where %s is wanted", t, n.TypeName())
+				return wanting(path, "String", t, "the string %.40q where %s was expected", t, n.TypeName())
 			}
 			return nil
 		},
@@ -234,10 +234,10 @@ func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
 			return inField(path, "%.60q has digits below 100 ns", t)
 		}
 		if cut {
-			s.tell("cut", "field %q: times are cut to 100 ns", path)
+			s.tell("cut", "field %q: times are truncated to 100 ns", path)
 		}
 		if form != literal.Zoned && s.exact {
-			return inField(path, "%.60q names no zone", t)
+			return inField(path, "%.60q has no time zone", t)
 		}
 		if form != literal.Zoned && form != last {
 			s.tell(s.times.notes[form], "field %q: %s", path, s.times.notes[form])
@@ -296,7 +296,7 @@ func base64Scalar(n *schema.Node, path string, add func([]byte)) scalar {
 			return inField(path, "%.40q is not base64", t)
 		}
 		if n.Basic == schema.FixedSizeBinary && uint64(len(buf)) != n.FixedSize {
-			return inField(path, "%d bytes where %d are wanted", len(buf), n.FixedSize)
+			return inField(path, "%d bytes, expected %d", len(buf), n.FixedSize)
 		}
 		add(buf)
 		return nil

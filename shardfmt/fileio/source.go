@@ -110,7 +110,7 @@ func commonFormat(ctx context.Context, sp *blobio.Client, inputs []input) (Forma
 			}
 		}
 		if common != "" && f != common {
-			return "", fmt.Errorf("%s is %s, and %s is %s: one run reads one format", inputs[0].name, common, in.name, f)
+			return "", fmt.Errorf("%s is %s, and %s is %s: load one format per run", inputs[0].name, common, in.name, f)
 		}
 		common = f
 	}

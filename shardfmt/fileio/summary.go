@@ -82,10 +82,10 @@ func (in *inference) notesOf(g *guess, n *schema.Node, o SourceOptions) []string
 			notes = append(notes, prefix+"Dynamic, because "+note)
 		}
 		if g.kind == kindNumber && g.beyondDecimal && !g.fraction && !g.special {
-			notes = append(notes, prefix+"whole numbers of more than 34 digits, which no type of numbers holds exactly, are kept as text")
+			notes = append(notes, prefix+"integers of more than 34 digits, which no numeric type holds exactly, are kept as text")
 		}
 		if g.kind == kindNumber && g.beyondInt64 && (g.fraction || g.special) {
-			notes = append(notes, prefix+"whole numbers of 19 digits and more are rounded to Float64 (a column of type Decimal holds 34 digits)")
+			notes = append(notes, prefix+"integers of 19 digits and more are rounded to Float64 (a column of type Decimal holds 34 digits)")
 		}
 		if g.isTime() && g.dateOnly {
 			notes = append(notes, prefix+in.times.notes[literal.DateOnly])
@@ -104,7 +104,7 @@ func (in *inference) notesOf(g *guess, n *schema.Node, o SourceOptions) []string
 	switch {
 	case g.nullText == "":
 	case o.Nulls != nil || !holdsText(n):
-		notes = append(notes, fmt.Sprintf("%q stands for null (--null)", g.nullText))
+		notes = append(notes, fmt.Sprintf("%q is read as null (--null)", g.nullText))
 	default:
 		notes = append(notes, fmt.Sprintf("%q is kept as text (--null '%s' reads it as null)", g.nullText, g.nullText))
 	}
@@ -173,7 +173,7 @@ func (in *Inference) fieldLines(heading string, max int) []string {
 		case in.Format == "":
 			line = fmt.Sprintf("  %-*s  %s", name, f.Name, f.Type)
 		case f.Example == "":
-			line = fmt.Sprintf("  %-*s  %-*s  nothing but nulls", name, f.Name, typ, f.Type)
+			line = fmt.Sprintf("  %-*s  %-*s  only nulls", name, f.Name, typ, f.Type)
 		}
 		if len(f.Notes) > 0 {
 			line += "  (" + strings.Join(f.Notes, "; ") + ")"
@@ -225,7 +225,7 @@ func overrideNew(s *schema.Schema, o SourceOptions) (*schema.Schema, error) {
 	for _, c := range o.Types {
 		for _, f := range o.Schema.Fields {
 			if f.Name == c.Name && f.TypeName() != c.TypeName() {
-				return nil, fmt.Errorf("%w %q: it is there, of type %s, and is read by that", ErrColumn, c.Name, f.TypeName())
+				return nil, fmt.Errorf("%w %q: the table has it with type %s, which is used", ErrColumn, c.Name, f.TypeName())
 			}
 		}
 	}

@@ -205,7 +205,7 @@ func (t *tableSink) Close() error {
 		}
 	}
 	if t.shown < len(t.names) {
-		t.options.Warn(fmt.Sprintf("%d of %d columns have room here; --select picks others, --all shows all of them", t.shown, len(t.names)))
+		t.options.Warn(fmt.Sprintf("%d of %d columns fit; --select chooses others, --all prints all", t.shown, len(t.names)))
 	}
 	return nil
 }

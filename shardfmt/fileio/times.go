@@ -49,14 +49,14 @@ var directives = map[byte]string{
 }
 
 // ErrTimeFormat is a format of times that is not understood.
-var ErrTimeFormat = errors.New("no format of times")
+var ErrTimeFormat = errors.New("empty time format")
 
 func newTimeLayout(format string) (timeLayout, error) {
 	l, day, clock, zone := strings.Builder{}, false, false, false
 	for i := 0; i < len(format); i++ {
 		c := format[i]
 		if c >= '0' && c <= '9' {
-			return timeLayout{}, fmt.Errorf("%w: %q: a digit in a format says nothing, a directive such as %%d does", ErrTimeFormat, format)
+			return timeLayout{}, fmt.Errorf("%w: %q: a time format needs directives such as %%d, not digits", ErrTimeFormat, format)
 		}
 		if c != '%' {
 			l.WriteByte(c)
@@ -64,7 +64,7 @@ func newTimeLayout(format string) (timeLayout, error) {
 		}
 		if i++; i < len(format) && format[i] == 'f' {
 			if i < 2 || format[i-2] != '.' && format[i-2] != ',' {
-				return timeLayout{}, fmt.Errorf("%w: %q: %%f stands behind a point or a comma", ErrTimeFormat, format)
+				return timeLayout{}, fmt.Errorf("%w: %q: %%f must follow a point or a comma", ErrTimeFormat, format)
 			}
 			l.WriteString("999999999")
 			continue
@@ -83,7 +83,7 @@ func newTimeLayout(format string) (timeLayout, error) {
 		l.WriteString(word)
 	}
 	if !day {
-		return timeLayout{}, fmt.Errorf("%w: %q names no day: %%d, %%j or %%F", ErrTimeFormat, format)
+		return timeLayout{}, fmt.Errorf("%w: %q has no day: add %%d, %%j or %%F", ErrTimeFormat, format)
 	}
 	out := timeLayout{layout: l.String(), form: literal.DateOnly}
 	switch {

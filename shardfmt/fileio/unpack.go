@@ -102,7 +102,7 @@ func (g *gzipMembers) member() error {
 		err = io.ErrUnexpectedEOF
 	}
 	if padded && errors.Is(err, gzip.ErrHeader) {
-		err = errors.New("gzip: neither zeros nor another member behind the padding")
+		err = errors.New("gzip: invalid data after the padding")
 	}
 	if err != nil {
 		return err

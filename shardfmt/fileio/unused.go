@@ -44,7 +44,7 @@ func CheckConversion(from, to Format, read, write fileformat.Settings) (fileform
 
 // checkUsed refuses options for text that the format of the inputs has no use for.
 func (o SourceOptions) checkUsed() error {
-	const ofCSV, ofText = "it goes with csv, and the input is ", "it goes with ndjson and csv, and the input is "
+	const ofCSV, ofText = "it applies to csv, but the input is ", "it applies to ndjson and csv, but the input is "
 	refuse := func(name, value, what string) error {
 		return &fileformat.OptionError{Name: name, Value: value, What: what + string(o.Format)}
 	}

@@ -28,5 +28,5 @@ func ExampleBind() {
 	}
 	// Output:
 	// <nil>
-	// filter: can't compare 1.5 with column "took": it is a Boolean, TRUE or FALSE was expected
+	// filter: can't compare 1.5 with column "took": it is a Boolean: expected TRUE or FALSE
 }

@@ -125,7 +125,7 @@ func bindLiteral(n *schema.Node, l Literal) (operand, error) {
 
 func bindBool(l Literal) (bool, error) {
 	if l.Kind != BoolLiteral {
-		return false, fmt.Errorf("it is a Boolean, TRUE or FALSE was expected")
+		return false, fmt.Errorf("it is a Boolean: expected TRUE or FALSE")
 	}
 	return l.Text == "true", nil
 }
@@ -139,7 +139,7 @@ func bindInteger(n *schema.Node, c class, l Literal) (operand, error) {
 		ticks, err := literal.ParseTimeSpan(l.Text)
 		return operand{Value: Value{Int: ticks}}, err
 	case l.Kind != NumberLiteral || n.Basic == schema.DateTime:
-		return operand{}, fmt.Errorf("the literal's type does not fit")
+		return operand{}, fmt.Errorf("the literal has another type")
 	}
 	rat, ok := new(big.Rat).SetString(strings.TrimPrefix(l.Text, "+"))
 	if !ok {
@@ -196,7 +196,7 @@ func bindBytes(n *schema.Node, l Literal) ([]byte, error) {
 	case l.Kind == StringLiteral && (n.Basic == schema.String || n.IsDynamic()):
 		return []byte(l.Text), nil
 	}
-	return nil, fmt.Errorf("the literal's type does not fit")
+	return nil, fmt.Errorf("the literal has another type")
 }
 
 // parseDateTime reads RFC 3339, or the same without zone (UTC then), without seconds, or a date alone.

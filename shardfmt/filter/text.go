@@ -161,7 +161,7 @@ func newTextTest(n *schema.Node, e Text) (test, error) {
 		t.want = tokenizer.AppendFolded(nil, t.want)
 	}
 	if len(t.want) == 0 {
-		return nil, fmt.Errorf("filter: %s of an empty text", e.Kind)
+		return nil, fmt.Errorf("filter: %s with an empty string", e.Kind)
 	}
 	return t, isText(n)
 }

@@ -82,7 +82,7 @@ func (v *inspector) blocks(out *Buffer, b *metapb.EncodedBuffer, url string, e e
 		return err
 	}
 	if limit := budget.New(v.o.MaxMemory).Limit(); uint64(out.Size) > limit {
-		return corrupt.Locate(corrupt.Unsupported(out.Start, "a buffer of %d bytes needs more than %d bytes of memory; a larger limit (--max-memory) allows more",
+		return corrupt.Locate(corrupt.Unsupported(out.Start, "a buffer of %d bytes needs more than %d bytes of memory; raise the limit with --max-memory",
 			out.Size, limit), url, 0)
 	}
 	if mapStart < out.Start || mapEnd > end {

@@ -27,7 +27,7 @@ var (
 	// shard with deleted records is not ours to guess.
 	ErrUnknownFields = errors.New("the shard's metadata has fields that this program does not know")
 	// ErrRevived: a bitmap has fewer deleted records than the stripe has already.
-	ErrRevived = errors.New("a deleted record would come back")
+	ErrRevived = errors.New("a deleted record would become visible again")
 )
 
 // Deletion is a new set of deleted records.
@@ -140,7 +140,7 @@ func (d *deletion) encode(s *shard) error {
 		}
 	}
 	if seen != len(d.bitmaps) {
-		return fmt.Errorf("%s: records of stripes that the shard does not have are to be deleted", s.root.URL())
+		return fmt.Errorf("%s: records to delete are in stripes that the shard does not have", s.root.URL())
 	}
 	if len(d.image) > 0 {
 		d.image = append(d.image, meta.Magic[:]...)
@@ -158,7 +158,7 @@ func (d *deletion) encodeStripe(i int, dir *metapb.StripeDirectory, bitmap []byt
 	}
 	made := &madeMarker{deleted: countBits(bitmap, n)}
 	if made.deleted < dir.DeletedRecordCount {
-		return fmt.Errorf("%w: %d are deleted already, %d would be", ErrRevived, dir.DeletedRecordCount, made.deleted)
+		return fmt.Errorf("%w: %d are deleted already, but %d would be after this change", ErrRevived, dir.DeletedRecordCount, made.deleted)
 	}
 	e, err := encodeMarker(d.node, bitmap, n)
 	if err != nil {

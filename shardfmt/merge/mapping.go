@@ -84,7 +84,7 @@ func (t *target) mapShard(s *shard, drop bool) (mapping, error) {
 		return m, nil
 	}
 	if t.ids == nil || s.ids == nil {
-		return nil, fmt.Errorf("other fields, and no field ids to map them by")
+		return nil, fmt.Errorf("different fields without field IDs to map them")
 	}
 	w := mapper{target: t, from: s, m: make(mapping, t.schema.Count)}
 	for i := range w.m {
@@ -94,7 +94,7 @@ func (t *target) mapShard(s *shard, drop bool) (mapping, error) {
 		return nil, err
 	}
 	if !drop && w.used != int(s.schema.Count) {
-		return nil, fmt.Errorf("it has fields that the others lack; say which schema the merged shard is to have")
+		return nil, fmt.Errorf("it has fields that the others lack; set the schema of the merged shard")
 	}
 	return w.m, nil
 }

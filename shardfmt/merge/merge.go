@@ -219,7 +219,7 @@ func write(ctx context.Context, sp *blobio.Client, out string, root []byte) erro
 		return fmt.Errorf("reading back %s: %w", out, err)
 	}
 	if info.Size != int64(len(root)) || string(back) != string(root) {
-		return corrupt.Locate(corrupt.At(-1, "the store returns other bytes than were written"), out, 0)
+		return corrupt.Locate(corrupt.At(-1, "the store returned different bytes than were written"), out, 0)
 	}
 	_, _, _, err = meta.ParseTail(back, info.Size)
 	return err
@@ -227,5 +227,5 @@ func write(ctx context.Context, sp *blobio.Client, out string, root []byte) erro
 
 // limit is the error of a root that is too large.
 func limit(what string, have, most int64) error {
-	return fmt.Errorf("%w: %d %s, up to %d are allowed", ErrLimit, have, what, most)
+	return fmt.Errorf("%w: %d %s, more than the limit of %d", ErrLimit, have, what, most)
 }

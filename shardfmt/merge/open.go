@@ -148,7 +148,7 @@ func (s *shard) take() error {
 	}
 	for i, n := range s.taken {
 		if n < 0 || n >= len(s.stripes) || i > 0 && n <= s.taken[i-1] {
-			return fmt.Errorf("%s: stripe %d is asked for, of %d, rising", s.root.URL(), n, len(s.stripes))
+			return fmt.Errorf("%s: stripe %d of %d: selected stripes must exist and ascend", s.root.URL(), n, len(s.stripes))
 		}
 	}
 	return nil

@@ -162,7 +162,7 @@ func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, mo
 		err = c.compare(ctx, object)
 		if errors.Is(err, blobio.ErrDamaged) {
 			if err := sp.Delete(ctx, object, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-				return 0, fmt.Errorf("%s: the store copied ranges wrongly, and the object can't be deleted: %w", object, err)
+				return 0, fmt.Errorf("%s: the store copied ranges incorrectly, and the object can't be deleted: %w", object, err)
 			}
 		}
 	}
@@ -261,7 +261,7 @@ func (c *packed) compare(ctx context.Context, object string) error {
 		return err
 	}
 	if info.Size != c.written {
-		return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("%d bytes are there, %d were planned", info.Size, c.written))
+		return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("%d bytes are present, %d were planned", info.Size, c.written))
 	}
 	for _, s := range c.copied {
 		var of, at []blobio.Range
@@ -281,7 +281,7 @@ func (c *packed) compare(ctx context.Context, object string) error {
 		}
 		for i := range want {
 			if !bytes.Equal(got[i], want[i]) {
-				return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("the bytes from %d on are not those of %s from %d on", at[i].Start, s.object, of[i].Start))
+				return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("the bytes from %d differ from those of %s from %d", at[i].Start, s.object, of[i].Start))
 			}
 		}
 	}
@@ -430,7 +430,7 @@ func (c sumCheck) add(object string, from int64, data []byte) error {
 		}
 		s.hash.Write(data[low-from : high-from])
 		if s.at = high; s.at == s.end && s.hash.Sum64() != s.sum {
-			return corrupt.Locate(corrupt.At(s.start, "the bytes up to %d are not those that were written", s.end), object, 0)
+			return corrupt.Locate(corrupt.At(s.start, "the bytes up to %d differ from those written", s.end), object, 0)
 		}
 	}
 	return nil

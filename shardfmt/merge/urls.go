@@ -124,7 +124,7 @@ func (u *urls) store(object string) (string, error) {
 	case !u.external && !strings.HasPrefix(object, u.folder):
 		return "", &urlresolve.Error{
 			Ref:    urlresolve.Redact(object),
-			Reason: "outside the folder of the merged shard, which only --allow-external permits",
+			Reason: "outside the folder of the merged shard, allowed only with --allow-external",
 		}
 	}
 	if !u.known[stored] {

@@ -88,7 +88,7 @@ func newNode(name string, size uint64, sized bool) (*Node, error) {
 	takes := n.Ext == nil && (n.Basic == FixedSizeBinary || n.Basic == FixedSizeList)
 	switch {
 	case takes && !sized:
-		return nil, invalid("%v needs a size, as %v(16)", n.Basic, n.Basic)
+		return nil, invalid("%v needs a size, such as %v(16)", n.Basic, n.Basic)
 	case !takes && sized:
 		return nil, invalid("type %s takes no size", name)
 	case takes:

@@ -54,7 +54,7 @@ func UnmarshalDraft(payload []byte) (*Schema, error) {
 	failed := error(nil)
 	s.Walk(func(path string, n *Node) bool {
 		if n.ID != ids[n] && failed == nil {
-			failed = corrupt.At(0, "schema: field %q has the number %d, its place is %d", path, ids[n], n.ID)
+			failed = corrupt.At(0, "schema: field %q has number %d, expected %d", path, ids[n], n.ID)
 		}
 		return failed == nil
 	})

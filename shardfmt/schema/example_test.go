@@ -20,5 +20,5 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// 6 nodes; y Float64 false <nil>
-	// no such field: "pos.z": nothing is called "z" there (did you mean x, y?)
+	// no such field: "pos.z": unknown name "z" (did you mean x, y?)
 }

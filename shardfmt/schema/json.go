@@ -100,7 +100,7 @@ func parseJSON(text []byte) (*Schema, error) {
 		return nil, invalid("%v", err)
 	}
 	if d.More() {
-		return nil, invalid("more text behind the schema, at byte %d", d.InputOffset())
+		return nil, invalid("unexpected text after the schema at byte %d", d.InputOffset())
 	}
 	s := new(Schema)
 	for i := range doc.Fields {

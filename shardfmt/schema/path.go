@@ -99,7 +99,7 @@ func noField(path, name string, at *Node) error {
 	if path == name {
 		return fmt.Errorf("%w: %q%s", ErrNoField, path, nearest(name, names))
 	}
-	return fmt.Errorf("%w: %q: nothing is called %q there%s", ErrNoField, path, name, nearest(name, names))
+	return fmt.Errorf("%w: %q: unknown name %q%s", ErrNoField, path, name, nearest(name, names))
 }
 
 // ChildName is what child i of n is called when printed: its name, or item, key and value for the unnamed
@@ -172,7 +172,7 @@ func nearest(name string, names []string) string {
 		if len(names) == 0 || len(names) > 8 {
 			return ""
 		}
-		return " (there are: " + strings.Join(names, ", ") + ")"
+		return " (available: " + strings.Join(names, ", ") + ")"
 	}
 	slices.SortStableFunc(candidates, func(a, b string) int { return distances[a] - distances[b] })
 	return " (did you mean " + strings.Join(candidates[:min(3, len(candidates))], ", ") + "?)"

@@ -50,7 +50,7 @@ func markRequired(nodes []*Node, required func(uint32) (bool, error), inUnion bo
 		}
 		if is {
 			if inUnion {
-				return corrupt.At(-1, "field %q lies in a union and is said to hold no null", n.Name)
+				return corrupt.At(-1, "field %q is in a union and is marked as not nullable", n.Name)
 			}
 			n.Nullable = false
 		}

@@ -136,7 +136,7 @@ func (r *reader) scalars(n *Node, t *schemafb.DataType, parent uint32) error {
 		return err
 	}
 	if n.Parent != parent {
-		return corrupt.At(pos, "schema: node %d says its parent is %d, it lies in %d", n.ID, n.Parent, parent)
+		return corrupt.At(pos, "schema: node %d has parent %d, but is in %d", n.ID, n.Parent, parent)
 	}
 	n.Signed, n.FixedSize = t.Signed(), t.FixedSize()
 	return checkSize(n, pos)

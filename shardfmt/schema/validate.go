@@ -47,7 +47,7 @@ func (v *validator) node(n *Node, depth int) error {
 		return err
 	}
 	if want := childCount(n.Basic); want >= 0 && len(n.Children) != want {
-		return invalid("%q: %v takes %d children, not %d", n.Name, n.Basic, want, len(n.Children))
+		return invalid("%q: %v has %d children, not %d", n.Name, n.Basic, want, len(n.Children))
 	}
 	if n.Basic == Struct || n.Basic == Union {
 		if err := v.names(n.Children, fmt.Sprintf("%q", n.Name), n.Basic == Struct); err != nil {
@@ -55,7 +55,7 @@ func (v *validator) node(n *Node, depth int) error {
 		}
 	}
 	if n.Basic == Union && len(n.Children) > maxVariants {
-		return invalid("%q: a Union of %d variants, up to %d are possible", n.Name, len(n.Children), maxVariants)
+		return invalid("%q: a Union of %d variants, more than the limit of %d", n.Name, len(n.Children), maxVariants)
 	}
 	for _, c := range n.Children {
 		if c.Internal != "" {

@@ -111,7 +111,7 @@ func (c *costs) holds(ctx context.Context, st Store, url string) error {
 	case err != nil:
 		return err
 	case info.Size < c.objects[url]:
-		return corrupt.Locate(corrupt.At(info.Size, "the object ends here, the shard refers to bytes up to %d", c.objects[url]), url, 0)
+		return corrupt.Locate(corrupt.At(info.Size, "the object ends here, but the shard refers to bytes up to %d", c.objects[url]), url, 0)
 	}
 	return nil
 }
@@ -166,15 +166,15 @@ func (c *costs) field(ctx context.Context, stripe int, n *schema.Node, most uint
 // check refuses what costs more than it may.
 func (c *costs) check() error {
 	if end := c.objects[c.root.URL()]; end > c.root.Size() {
-		return corrupt.At(c.root.Size(), "the object ends here, the shard refers to bytes up to %d", end)
+		return corrupt.At(c.root.Size(), "the object ends here, but the shard refers to bytes up to %d", end)
 	}
 	records := c.root.Directory().TotalRecordCount
 	most := multiply(recordsPerByte, c.bytes)
 	if records > most {
-		return corrupt.Unsupported(-1, "%d records in %d bytes: a byte may stand for %d at most", records, c.bytes, recordsPerByte)
+		return corrupt.Unsupported(-1, "%d records in %d bytes: at most %d per byte", records, c.bytes, recordsPerByte)
 	}
 	if c.positions > most {
-		return corrupt.Unsupported(-1, "field %q has %d positions in %d bytes: a byte may stand for %d at most",
+		return corrupt.Unsupported(-1, "field %q has %d positions in %d bytes: at most %d per byte",
 			c.most.Name, c.positions, c.bytes, recordsPerByte)
 	}
 	record := c.constants
@@ -182,11 +182,11 @@ func (c *costs) check() error {
 		record = add(record, width(n))
 	}
 	if records > 0 && record > c.memory/2 {
-		return corrupt.Unsupported(-1, "one record takes %d bytes of memory, of %d that a scan may have", record, c.memory)
+		return corrupt.Unsupported(-1, "one record takes %d bytes of memory, more than the limit of %d for a scan", record, c.memory)
 	}
 	allowed := add(c.memory, add(multiply(madePerByte, c.bytes), multiply(madePerValue, multiply(records, uint64(c.schema.Count)))))
 	if all := multiply(records, record); all > allowed {
-		return corrupt.Unsupported(-1, "%d records of %d bytes each stand in %d bytes: more than %d that may be made of them",
+		return corrupt.Unsupported(-1, "%d records of %d bytes each in %d bytes, more than the limit of %d bytes",
 			records, record, c.bytes, allowed)
 	}
 	return nil

@@ -110,7 +110,7 @@ func (f *fieldWalk) opaque(n *metapb.NativeDataEncoding) (*block.Opaque, error) 
 func checkFrame(data []byte) (unprotected int64, err error) {
 	content, err := meta.Unframe(data)
 	if err == nil && len(content)+meta.FrameOverhead != len(data) {
-		err = corrupt.At(0, "bytes behind an opaque dictionary")
+		err = corrupt.At(0, "bytes after an opaque dictionary")
 	}
 	return 0, err
 }
@@ -160,7 +160,7 @@ func (o *object) isExternal() {
 func checkPageMap(data []byte) (unprotected int64, err error) {
 	m, err := colstream.ParseMap(data)
 	if err == nil && !m.Canonical(data) {
-		err = corrupt.At(0, "the page map is not in the form that writers give it")
+		err = corrupt.At(0, "the page map is not in canonical form")
 	}
 	return int64(len(data)), err
 }
@@ -245,7 +245,7 @@ func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) er
 		o.add(piece{start: start, end: end, name: name, check: s.check})
 	default:
 		o.add(piece{start: start, end: end, name: name, unprotected: true})
-		f.v.report.Warnings = append(f.v.report.Warnings, name+": a buffer of kind "+b.Kind.String()+" is not looked into")
+		f.v.report.Warnings = append(f.v.report.Warnings, name+": a buffer of kind "+b.Kind.String()+" is not checked")
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func (c *indexCheck) stripe(i int) error {
 			return err
 		}
 		if lacks != "" {
-			c.found(x.anchor, -1, "stripe %d, %s is not that of the values: %s", i, x.name(), lacks)
+			c.found(x.anchor, -1, "stripe %d, %s does not match the values: %s", i, x.name(), lacks)
 		}
 		x.of.Abort()
 		x.of = nil
@@ -284,7 +284,7 @@ func (c *indexCheck) shard() error {
 			return err
 		}
 		if lacks != "" {
-			c.found(x.anchor, -1, "%s of the shard is not that of the values: %s", x.name(), lacks)
+			c.found(x.anchor, -1, "%s of the shard does not match the values: %s", x.name(), lacks)
 		}
 	}
 	return nil

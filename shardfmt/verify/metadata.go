@@ -88,7 +88,7 @@ func (w *walk) properties() error {
 	}
 	lo, hi, known := meta.Creation(p)
 	if known && lo > hi {
-		w.v.found(w.r.URL(), int64(w.r.Directory().GetPropertiesRef().GetRange().GetStart()), "creation_min lies after creation_max")
+		w.v.found(w.r.URL(), int64(w.r.Directory().GetPropertiesRef().GetRange().GetStart()), "creation_min is after creation_max")
 	}
 	w.copies = meta.Copies(meta.Properties(p.GetCustomProperties()).Get(meta.PropertyCopies))
 	if len(w.copies) > maxCopies {
@@ -143,7 +143,7 @@ func (w *walk) stripes() error {
 		}
 	}
 	for _, c := range w.copies {
-		w.v.found(w.r.URL(), int64(c.Start), "%s has a copy of what is in no buffer", meta.PropertyCopies)
+		w.v.found(w.r.URL(), int64(c.Start), "%s has a copy without a buffer", meta.PropertyCopies)
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func (w *walk) movedFields() error {
 	}
 	if good > 0 {
 		for _, at := range bad {
-			w.v.found(w.r.URL(), at, "the frame of a shard-level field descriptor does not hold")
+			w.v.found(w.r.URL(), at, "the frame of a shard-level field descriptor is invalid")
 		}
 	}
 	return nil
@@ -298,7 +298,7 @@ func (w *walk) indexArtifacts(anchor string, c *metapb.IndexCollection, records 
 func (w *walk) termFilter(anchor string, d *metapb.IndexDescriptor) {
 	f := stripeindex.ParseFilter(w.r, d)
 	if f == nil {
-		w.v.found(anchor, -1, "the description of a term filter is not as it must be")
+		w.v.found(anchor, -1, "the description of a term filter is invalid")
 		return
 	}
 	o, start, end, err := w.reach(anchor, d.Artifacts[0].DataRef)

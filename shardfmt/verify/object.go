@@ -81,7 +81,7 @@ const parquetMagic = 4
 // checkMagic checks the start of a Parquet file.
 func checkMagic(data []byte) (unprotected int64, err error) {
 	if string(data) != "PAR1" {
-		err = corrupt.At(0, "the file does not start as Parquet does")
+		err = corrupt.At(0, "the file does not start with the Parquet magic")
 	}
 	return 0, err
 }
@@ -133,7 +133,7 @@ func (v *verifier) readObject(o *object) error {
 		return err
 	}
 	if o.whole > 0 && o.whole != info.Size {
-		v.found(o.url, -1, "the object has %d bytes, its references say %d", info.Size, o.whole)
+		v.found(o.url, -1, "the object has %d bytes, but its references say %d", info.Size, o.whole)
 	}
 	rd := &reader{v: v, o: o, size: info.Size}
 	if err := rd.frame(); err != nil {
@@ -342,7 +342,7 @@ func (r *reader) rest() error {
 			return err
 		}
 		if i := firstNonZero(data); i >= 0 {
-			r.v.found(r.o.url, r.pos+int64(i), "bytes after the last buffer that belong to nothing")
+			r.v.found(r.o.url, r.pos+int64(i), "unreferenced bytes after the last buffer")
 		}
 	}
 	return nil
@@ -355,7 +355,7 @@ func (r *reader) finish() error {
 			continue
 		}
 		if !r.foundWithin(s) {
-			r.v.found(r.o.url, s.Start, "the bytes [%d, %d) are not those that were written: their checksum differs", s.Start, s.End)
+			r.v.found(r.o.url, s.Start, "the bytes [%d, %d) differ from those written: checksum mismatch", s.Start, s.End)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ type streamCheck struct {
 func (s *streamCheck) check(data []byte) (unprotected int64, err error) {
 	for _, c := range s.copies {
 		if at := c.Start - s.start; !bytes.Equal(c.Bytes, data[at:at+uint64(len(c.Bytes))]) {
-			return 0, corrupt.At(int64(at), "the bytes are not those that %s has of them", meta.PropertyCopies)
+			return 0, corrupt.At(int64(at), "the bytes differ from %s", meta.PropertyCopies)
 		}
 	}
 	m, err := colstream.ParseMap(data[s.mapAt:])
@@ -83,10 +83,10 @@ func (s *streamCheck) checkMap(m *colstream.Map, data []byte) error {
 	case m.Bytes() > uint64(s.mapAt):
 		return corrupt.At(s.mapAt, "%d bytes of blocks before a map at %d", m.Bytes(), s.mapAt)
 	case !m.Canonical(data[s.mapAt:]):
-		return corrupt.At(s.mapAt, "the block map is not in the form that writers give it")
+		return corrupt.At(s.mapAt, "the block map is not in canonical form")
 	}
 	if i := firstNonZero(data[m.Bytes():s.mapAt]); i >= 0 {
-		return corrupt.At(int64(m.Bytes())+int64(i), "the padding behind the blocks is not zero")
+		return corrupt.At(int64(m.Bytes())+int64(i), "the padding after the blocks is not zero")
 	}
 	return nil
 }

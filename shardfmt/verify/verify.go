@@ -151,7 +151,7 @@ func (v *verifier) judge(err error, object string, base int64) error {
 		}
 		text := "the object is missing"
 		if errors.Is(err, blobio.ErrRange) {
-			text = "the object is shorter than its references say"
+			text = "the object is shorter than its references"
 		}
 		v.found(name, -1, "%s", text)
 		return nil

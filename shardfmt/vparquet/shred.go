@@ -201,7 +201,7 @@ func (s *shredder) putVariant(k, i int, def, rep uint8) {
 func (s *shredder) putValue(i int, def, rep uint8) {
 	if s.values.IsNull(i) {
 		if s.leaf.required && s.err == nil {
-			s.err = corrupt.Unsupported(-1, "column %q: a map with a null key, which Parquet has none of", s.leaf.column)
+			s.err = corrupt.Unsupported(-1, "column %q: a map with a null key, which Parquet does not support", s.leaf.column)
 		}
 		s.entry(def, rep)
 		return

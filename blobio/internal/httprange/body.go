@@ -43,7 +43,7 @@ func ParseContentRange(contentRange string, contentLength int64) (Extent, error)
 	case err1 != nil || err2 != nil || e.At < 0 || e.Size < Unknown,
 		e.Size >= 0 && (e.Size < e.At || e.End > e.Size),
 		e.End >= 0 && contentLength >= 0 && contentLength != e.End-e.At:
-		return Extent{}, fmt.Errorf("%w: answer of %d bytes has content range %q", blobio.ErrUnknown, contentLength, contentRange)
+		return Extent{}, fmt.Errorf("%w: response of %d bytes has content range %q", blobio.ErrUnknown, contentLength, contentRange)
 	}
 	return e, nil
 }

@@ -247,7 +247,7 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.Re
 	case opts.IfMatch != "" && !blobio.SameETag(d.Info.ETag, opts.IfMatch): // a store that does not look at the condition
 		err = blobio.ErrChanged
 	case d.At != at:
-		err = fmt.Errorf("%w: asked for bytes from %d on, was sent bytes from %d on", blobio.ErrUnknown, at, d.At)
+		err = fmt.Errorf("%w: requested bytes from offset %d, received bytes from offset %d", blobio.ErrUnknown, at, d.At)
 	}
 	if err != nil {
 		d.Body.Close()
@@ -257,7 +257,7 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.Re
 }
 
 // errNoSize says that no answer states how long an object is.
-var errNoSize = fmt.Errorf("%w: no answer of the store states the object's size (neither Content-Length nor Content-Range)", blobio.ErrUnknown)
+var errNoSize = fmt.Errorf("%w: the store's responses do not state the object's size (neither Content-Length nor Content-Range)", blobio.ErrUnknown)
 
 // size asks for the size of an object of which an answer stated only the ETag.
 func (r *Reader) size(ctx context.Context, op, key, etag string) (int64, error) {

@@ -403,7 +403,7 @@ func (w *Writer) within(ctx context.Context, limit time.Duration, request func(c
 	defer cancel()
 	err := request(limited)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return fmt.Errorf("%w: no answer in %v", blobio.ErrTransient, limit)
+		return fmt.Errorf("%w: no response within %v", blobio.ErrTransient, limit)
 	}
 	return err
 }

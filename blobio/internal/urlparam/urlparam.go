@@ -38,7 +38,7 @@ func (s Set[O]) Parse(q url.Values) (o O, err error) {
 		}
 		switch {
 		case slices.Contains(s.Secrets, strings.ToLower(name)):
-			return o, fmt.Errorf("parameter %q: credentials belong into the environment, not into a URL", name)
+			return o, fmt.Errorf("parameter %q: credentials must be in the environment, not in a URL", name)
 		case !known:
 			return o, fmt.Errorf("parameter %q is not known to %s URLs", name, s.Kind)
 		case len(values) != 1:
@@ -82,7 +82,7 @@ func OneOf[O any, T ~string](field func(*O) *T, values []T) Param[O] {
 				return nil
 			}
 		}
-		return fmt.Errorf("is none of %v", values)
+		return fmt.Errorf("is not one of %v", values)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		"size=1":                              "outside 2 to 5",
 		"size=6":                              "outside 2 to 5",
 		"size=many":                           "parameter size",
-		"shape=flat":                          "none of [Round Square]",
+		"shape=flat":                          "not one of [Round Square]",
 		"name=a&name=b":                       `"name" is given 2 times`,
 		"nmae=a":                              `"nmae" is not known to test URLs`,
 		"Key=S3CRET":                          "environment",

@@ -103,7 +103,7 @@ func Open(ctx context.Context, st fileformat.Store, url string, s *State, l *Lev
 	}
 	d, want := f.Description(), settings(s, l.Name)
 	if layer.TypesText(d.Types) != levelTypes || len(d.Settings) != len(want) || f.Rows(0) != uint64(l.Rows) {
-		return nil, corrupt.Locate(corrupt.At(-1, "no level of this key index"), url, 0)
+		return nil, corrupt.Locate(corrupt.At(-1, "not a level of this key index"), url, 0)
 	}
 	for i := range want {
 		if d.Settings[i] != want[i] {

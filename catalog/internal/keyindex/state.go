@@ -71,10 +71,10 @@ func (s *State) Encode() ([]byte, error) {
 func Decode(b []byte) (*State, error) {
 	const head = len(stateMagic) + 17
 	if len(b) < head || string(b[:len(stateMagic)]) != stateMagic {
-		return nil, corrupt.At(0, "no state of a key index, or one of a later version")
+		return nil, corrupt.At(0, "not the state of a key index, or of a later version")
 	}
 	if want := fmt.Sprintf("%016x\n", xxh3.Hash(b[head:])); string(b[len(stateMagic):head]) != want {
-		return nil, corrupt.At(int64(len(stateMagic)), "the checksum of a key index is not that of its state")
+		return nil, corrupt.At(int64(len(stateMagic)), "key index: checksum mismatch")
 	}
 	s := &State{}
 	d := json.NewDecoder(bytes.NewReader(b[head:]))

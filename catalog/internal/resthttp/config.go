@@ -49,7 +49,7 @@ func (t *Transport) checkConfig(resp *http.Response) error {
 			}
 			at, err := url.Parse(*value)
 			if err != nil || at.User != nil || !t.sameHost(at) {
-				return fmt.Errorf("the server's configuration sends requests to %s: %w; if that host is to be trusted, name it: --catalog rest+%s",
+				return fmt.Errorf("the server's configuration redirects requests to %s: %w; if that host is trusted, use --catalog rest+%s",
 					redacted(*value), ErrOtherHost, redacted(*value))
 			}
 		}

@@ -13,7 +13,7 @@ const MaxJSONDepth = 400
 const bytesPerValue = 256
 
 // ErrJSONTooLarge: JSON nests too deep, or would take more memory than there is.
-var ErrJSONTooLarge = errors.New("JSON out of bounds")
+var ErrJSONTooLarge = errors.New("JSON exceeds a limit")
 
 // CheckJSON bounds the depth of a JSON text, and what its values take once they are decoded, before anything decodes it. That the text is
 // JSON is not checked.
@@ -38,7 +38,7 @@ func CheckJSON(text []byte, memory int64) error {
 		}
 	}
 	if need := 2*int64(len(text)) + values*bytesPerValue; need > memory {
-		return fmt.Errorf("%w: %d bytes of %d values take about %d bytes of memory, of %d (see --max-memory)", ErrJSONTooLarge, len(text), values, need, memory)
+		return fmt.Errorf("%w: %d bytes with %d values need about %d bytes of memory, more than %d (see --max-memory)", ErrJSONTooLarge, len(text), values, need, memory)
 	}
 	return nil
 }

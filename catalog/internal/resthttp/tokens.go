@@ -156,9 +156,9 @@ func (s *Tokens) fromFile() (string, error) {
 	case n > maxToken:
 		return "", fmt.Errorf("token file %s: more than %d bytes", s.File, maxToken)
 	case token == "":
-		return "", fmt.Errorf("token file %s: no token in it", s.File)
+		return "", fmt.Errorf("token file %s: no token", s.File)
 	case strings.ContainsAny(token, " \t\r\n\x00"):
-		return "", fmt.Errorf("token file %s: more than one word in it", s.File)
+		return "", fmt.Errorf("token file %s: more than one word", s.File)
 	}
 	return token, nil
 }
@@ -188,7 +188,7 @@ func (s *Tokens) issue(ctx context.Context, t *Transport, form url.Values) (stri
 	r.Header.Set("Accept", "application/json")
 	resp, err := t.retried(r, "")
 	if err != nil {
-		return "", 0, fmt.Errorf("requesting a token of %s: %w", redacted(s.Server.String()), err)
+		return "", 0, fmt.Errorf("requesting a token from %s: %w", redacted(s.Server.String()), err)
 	}
 	var issued struct {
 		Token       string          `json:"access_token"`
@@ -200,11 +200,11 @@ func (s *Tokens) issue(ctx context.Context, t *Transport, form url.Values) (stri
 	decodeErr := json.Unmarshal(peek(resp), &issued)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return "", 0, fmt.Errorf("requesting a token of %s: %s: %s", redacted(s.Server.String()), resp.Status, refusal(issued.Error, issued.Description))
+		return "", 0, fmt.Errorf("requesting a token from %s: %s: %s", redacted(s.Server.String()), resp.Status, refusal(issued.Error, issued.Description))
 	case decodeErr != nil:
-		return "", 0, fmt.Errorf("requesting a token of %s: the response is not a token: %w", redacted(s.Server.String()), decodeErr)
+		return "", 0, fmt.Errorf("requesting a token from %s: the response is not a token: %w", redacted(s.Server.String()), decodeErr)
 	case issued.Token == "" || strings.ContainsAny(issued.Token, "\r\n\x00"):
-		return "", 0, fmt.Errorf("requesting a token of %s: %w", redacted(s.Server.String()), errNoToken)
+		return "", 0, fmt.Errorf("requesting a token from %s: %w", redacted(s.Server.String()), errNoToken)
 	}
 	seconds, err := issued.ExpiresIn.Float64()
 	if err != nil || seconds <= 0 || seconds > maxTokenLife.Seconds() {

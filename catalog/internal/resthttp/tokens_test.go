@@ -159,7 +159,7 @@ func TestTokenFile(t *testing.T) {
 		if got := strings.Join(i.used, " "); got != "one one two" {
 			t.Errorf("used %s", got)
 		}
-		for text, want := range map[string]string{"": "no token in it", " \n": "no token in it", "a b": "more than one word", strings.Repeat("x", maxToken+1): "more than"} {
+		for text, want := range map[string]string{"": ": no token", " \n": ": no token", "a b": "more than one word", strings.Repeat("x", maxToken+1): "more than"} {
 			write(text)
 			if _, err := send(t, i.transport(t, &Tokens{File: at}), "GET", "/v1/x"); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%.10q: %v, want %s", text, err, want)

@@ -49,7 +49,7 @@ const (
 var ErrTimeout = errors.New("no response in time")
 
 // ErrOtherHost is matched by the error of a request, or of a server's configuration, that leaves the catalog's host.
-var ErrOtherHost = errors.New("another host than the catalog's")
+var ErrOtherHost = errors.New("not the catalog's host")
 
 // Transport is a RoundTripper for one catalog. The zero values of its options are valid.
 type Transport struct {
@@ -272,7 +272,7 @@ func describe(resp *http.Response, err error) error {
 	if err != nil {
 		return apierror.Redact(err)
 	}
-	return fmt.Errorf("the catalog answered %s", resp.Status)
+	return fmt.Errorf("the catalog responded %s", resp.Status)
 }
 
 // jitter is the wait after attempt n: random, up to a bound that doubles.

@@ -55,7 +55,7 @@ const (
 )
 
 // ErrKey: a column that has no order, or is not there.
-var errKey = errors.New("rows can't be ordered by it")
+var errKey = errors.New("it has no order")
 
 // Sorter sorts. Not for concurrent use.
 type Sorter struct {

@@ -59,12 +59,12 @@ func flags() *settings {
 	flag.StringVar(&s.listen, "listen", "127.0.0.1:8815", "address; port 0 takes any that is free")
 	flag.StringVar(&s.cert, "tls-cert", "", "PEM file of the server's certificate chain (default: no TLS)")
 	flag.StringVar(&s.key, "tls-key", "", "PEM file of its key")
-	flag.StringVar(&s.clientCAs, "client-ca", "", "PEM file of authorities: clients must show a certificate of one (default: none is asked for)")
-	flag.Int64Var(&s.rows.SplitSize, "split-size", catalog.DefaultSplitSize, "stored bytes of an endpoint, about")
-	flag.StringVar(&s.rows.TimeUnit, "time-unit", "ns", "unit of times that the table gives none: ns, us, ms or s")
-	flag.IntVar(&s.rows.Answers, "answers", flightsql.DefaultAnswers, "streams of rows at the same time; others wait in line")
-	flag.DurationVar(&s.rows.Stall, "stall", flightsql.DefaultStall, "longest time that a client may take over a message of some 2 MiB; one that takes longer is shed")
-	flag.Int64Var(&s.rows.MaxMemory, "max-memory", 1<<30, "most bytes of memory that the values of all streams together may take")
+	flag.StringVar(&s.clientCAs, "client-ca", "", "PEM file of authorities: clients must show a certificate of one (default: no client certificates)")
+	flag.Int64Var(&s.rows.SplitSize, "split-size", catalog.DefaultSplitSize, "target size of an endpoint in stored bytes")
+	flag.StringVar(&s.rows.TimeUnit, "time-unit", "ns", "time unit of columns without an Arrow type: ns, us, ms or s")
+	flag.IntVar(&s.rows.Answers, "answers", flightsql.DefaultAnswers, "maximum number of concurrent streams of rows; further requests queue")
+	flag.DurationVar(&s.rows.Stall, "stall", flightsql.DefaultStall, "timeout of a client for a message of about 2 MiB")
+	flag.Int64Var(&s.rows.MaxMemory, "max-memory", 1<<30, "memory for decoded values of all streams, in bytes")
 	flag.Parse()
 	s.catalog.Access = catalog.ReadOnly
 	return s
@@ -72,7 +72,7 @@ func flags() *settings {
 
 func run(ctx context.Context, s *settings) error {
 	if flag.NArg() > 0 {
-		return fmt.Errorf("argument %q is not known", flag.Arg(0))
+		return fmt.Errorf("unknown argument %q", flag.Arg(0))
 	}
 	options, err := s.transport()
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *settings) transport() ([]grpc.ServerOption, error) {
 		return nil, nil
 	}
 	if s.cert == "" || s.key == "" {
-		return nil, errors.New("--tls-cert and --tls-key are needed together")
+		return nil, errors.New("--tls-cert and --tls-key must be set together")
 	}
 	pair, err := tls.LoadX509KeyPair(s.cert, s.key)
 	if err != nil {

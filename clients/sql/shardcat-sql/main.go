@@ -60,7 +60,7 @@ func code(err error) int {
 	return 1
 }
 
-const help = `Ask tables in SQL, that of DuckDB: shardcat-sql [flags] [QUERY]
+const help = `Query tables with DuckDB's SQL: shardcat-sql [flags] [QUERY]
 
 Without QUERY, statements are read from standard input, each up to its semicolon; on a terminal with a prompt. A name in
 FROM is a table of the catalog, namespace.table or table, or a file that DuckDB reads ('x.parquet').
@@ -81,12 +81,12 @@ func parse(arguments []string, out io.Writer) (*settings, error) {
 	f.StringVar(&s.catalog.URI, "catalog", os.Getenv("SHARDCAT_CATALOG"), "Iceberg catalog: sqlite:PATH, postgres://…, rest+https://… (default: "+catalog.DefaultURI+")")
 	f.StringVar(&s.catalog.Warehouse, "warehouse", os.Getenv("SHARDCAT_WAREHOUSE"), "folder or URL of the tables' metadata (default: "+catalog.DefaultWarehouse+")")
 	f.StringVar(&s.catalog.Vault, "vault", os.Getenv("SHARDCAT_VAULT"), "folder or URL of shards (default: <warehouse>/vault)")
-	f.StringVar(&s.engine.Database, "database", "", "file of DuckDB for tables of your own (default: memory)")
-	f.Int64Var(&s.engine.MaxMemory, "max-memory", 1<<30, "most bytes of memory of the scans of a query together, and of DuckDB before it uses temporary files")
-	f.BoolVar(&s.engine.NoPushdown, "no-pushdown", false, "read all rows, whatever the conditions; answers are the same (default: conditions are pushed down)")
+	f.StringVar(&s.engine.Database, "database", "", "DuckDB database file for other tables (default: in memory)")
+	f.Int64Var(&s.engine.MaxMemory, "max-memory", 1<<30, "memory limit in bytes, for the scans of a query and for DuckDB each; DuckDB spills to temporary files")
+	f.BoolVar(&s.engine.NoPushdown, "no-pushdown", false, "read all rows and filter in DuckDB (default: conditions are pushed down)")
 	f.StringVar(&s.format, "format", "", "format of rows: table, ndjson, csv, arrow, arrows or parquet (default: table on a terminal, else ndjson)")
-	f.StringVar(&s.timeUnit, "time-unit", "us", "unit of times in arrow and parquet whose type names none: ns, us, ms or s")
-	f.BoolVar(&s.explain, "explain", false, "print, to standard error and as JSON, what was read of which table behind each answer")
+	f.StringVar(&s.timeUnit, "time-unit", "us", "time unit in arrow and parquet: ns, us, ms or s")
+	f.BoolVar(&s.explain, "explain", false, "print what was read from each table to standard error as JSON, after each query")
 	if err := f.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
@@ -94,7 +94,7 @@ func parse(arguments []string, out io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if f.NArg() > 1 {
-		return nil, fmt.Errorf("%w: one query is needed, in quotes; there are %d arguments", errUsage, f.NArg())
+		return nil, fmt.Errorf("%w: expected one query in quotes, got %d arguments", errUsage, f.NArg())
 	}
 	if _, ok := formats[s.format]; !ok {
 		return nil, fmt.Errorf("%w: --format %q: table, ndjson, csv, arrow, arrows or parquet", errUsage, s.format)

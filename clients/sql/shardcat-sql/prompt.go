@@ -14,13 +14,13 @@ import (
 	shardsql "github.com/shardcat/shardcat/clients/sql"
 )
 
-const commands = `SQL up to a semicolon, on as many lines as it takes; Ctrl-C ends a query that runs and takes back a line, Ctrl-D ends the program.
+const commands = `SQL statements end with a semicolon. Ctrl-C cancels the running query or the current line, Ctrl-D exits.
   .tables         names of the tables
   .schema TABLE   columns and their types
   .format FORMAT  table, ndjson or csv
-  .explain        whether to tell what was read behind each answer
-  .help           this
-  .quit           end
+  .explain        toggle printing what was read after each query
+  .help           print this help
+  .quit           exit
 `
 
 // The second stands before the further lines of a statement.
@@ -51,7 +51,7 @@ func (k keys) Read(p []byte) (int, error) {
 func (s *session) prompt(ctx context.Context, in io.Reader) error {
 	keyboard := int(in.(*os.File).Fd())
 	lines := term.NewTerminal(screen{keys{in}, s.out}, prompt)
-	fmt.Fprintln(s.out, "shardcat-sql; .help tells what there is")
+	fmt.Fprintln(s.out, "shardcat-sql; type .help for help")
 	for pending := ""; ; {
 		if pending == "" {
 			lines.SetPrompt(prompt)
@@ -113,7 +113,7 @@ func (s *session) command(ctx context.Context, words []string) (end bool) {
 		s.tell(s.interruptible(ctx, "DESCRIBE SELECT * FROM "+shardsql.Function+"('"+strings.ReplaceAll(argument, "'", "''")+"')"))
 	case ".format":
 		if argument != "table" && argument != "ndjson" && argument != "csv" {
-			s.tell(fmt.Errorf("%w: a terminal takes table, ndjson or csv", errUsage))
+			s.tell(fmt.Errorf("%w: .format must be table, ndjson or csv", errUsage))
 			break
 		}
 		s.format = argument
@@ -123,7 +123,7 @@ func (s *session) command(ctx context.Context, words []string) (end bool) {
 	case ".help":
 		fmt.Fprint(s.out, commands)
 	default:
-		s.tell(fmt.Errorf("%w: %s is not known; .help tells what there is", errUsage, words[0]))
+		s.tell(fmt.Errorf("%w: unknown command %s; type .help for help", errUsage, words[0]))
 	}
 	return false
 }

@@ -47,8 +47,8 @@ func rootCommand() *cobra.Command {
 	s := &settings{log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	root := &cobra.Command{
 		Use:   "shardcat-temporal",
-		Short: "Compact the tables of a catalog on Temporal: workers that do it, and a schedule for each table",
-		Long: "Compact the tables of a catalog on Temporal: workers that do it, and a schedule for each table. Policies are those of `shardcat policy`. " +
+		Short: "Compact the tables of a catalog on Temporal: workers, and a schedule per table",
+		Long: "Compact the tables of a catalog on Temporal: workers, and a schedule per table. Policies are those of `shardcat policy`. " +
 			"The key for Temporal's API is read from " + apiKeyEnv + ", if that is set.",
 		Version:      release,
 		SilenceUsage: true, SilenceErrors: true,
@@ -59,7 +59,7 @@ func rootCommand() *cobra.Command {
 	f.StringVar(&s.catalog.Vault, "vault", os.Getenv("SHARDCAT_VAULT"), "folder or URL of shards (default <warehouse>/vault)")
 	f.StringVar(&s.address, "address", client.DefaultHostPort, "Temporal's frontend")
 	f.StringVar(&s.namespace, "namespace", client.DefaultNamespace, "Temporal's namespace")
-	f.StringVar(&s.queue, "queue", temporal.DefaultQueue, "beginning of the names of the task queues")
+	f.StringVar(&s.queue, "queue", temporal.DefaultQueue, "prefix of the names of the task queues")
 	root.AddCommand(s.workerCommand(), s.scheduleCommand(), s.runCommand())
 	return root
 }

@@ -14,8 +14,8 @@ func (s *settings) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run T",
 		Short: "Compact a table now, and wait",
-		Long: "Start the table's workflow, or join the one that is at work, and print what became of the table as one JSON object. The work is done by workers; there must " +
-			"be one.",
+		Long: "Start the table's workflow, or join the running one, and print the result as one JSON object. Workers do the work; at least " +
+			"one must run.",
 		Example: "  shardcat-temporal run default.logs\n  shardcat-temporal run default.logs --parallel 16",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,6 +36,6 @@ func (s *settings) runCommand() *cobra.Command {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(report)
 		},
 	}
-	cmd.Flags().IntVar(&in.Parallel, "parallel", 4, "groups that are worked on at the same time")
+	cmd.Flags().IntVar(&in.Parallel, "parallel", 4, "maximum number of groups compacted concurrently")
 	return cmd
 }

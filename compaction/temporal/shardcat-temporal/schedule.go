@@ -17,13 +17,13 @@ func (s *settings) scheduleCommand() *cobra.Command {
 	var in temporal.TableInput
 	cmd := &cobra.Command{
 		Use:   "schedule T...|--all",
-		Short: "Make or update the schedules of tables, or remove them",
-		Long: "Give each table a schedule by its settings schedule, jitter and pause (shardcat policy set). What overlaps is skipped, and a failure pauses the schedule until " +
-			"somebody has looked and unpauses it. Prints one JSON object for each table. Run it again after settings have changed.",
+		Short: "Create, update or remove the schedules of tables",
+		Long: "Give each table a schedule by its settings schedule, jitter and pause (shardcat policy set). Overlapping runs are skipped, and a failure pauses the schedule until " +
+			"it is unpaused. Prints one JSON object for each table. Run it again after settings have changed.",
 		Example: "  shardcat-temporal schedule --all\n  shardcat-temporal schedule default.logs --remove",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) > 0) == all {
-				return errors.New("tables or --all are needed")
+				return errors.New("missing argument: tables, or --all")
 			}
 			c, tables, closeAll, err := s.open(cmd.Context())
 			if err != nil {
@@ -50,7 +50,7 @@ func (s *settings) scheduleCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every table of the catalog")
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the schedules")
-	cmd.Flags().IntVar(&in.Parallel, "parallel", 4, "groups of a table that are worked on at the same time")
+	cmd.Flags().IntVar(&in.Parallel, "parallel", 4, "maximum number of groups of a table compacted concurrently")
 	return cmd
 }
 

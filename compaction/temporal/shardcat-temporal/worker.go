@@ -14,9 +14,9 @@ func (s *settings) workerCommand() *cobra.Command {
 	var classes []string
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Do the steps of compactions until SIGTERM",
-		Long: "Plan tables, and write, read back and commit their groups. Any number of workers share the work; one that dies loses its step to another after the " +
-			"heartbeat's time. With --classes a machine takes only groups of its size: small moves up to 64 MiB, medium up to 1 GiB, large more.",
+		Short: "Run a worker for compactions until SIGTERM",
+		Long: "Plan tables, and write, read back and commit their groups. Any number of workers share the work; the step of a crashed worker is retried by another one after the " +
+			"heartbeat timeout. With --classes a machine takes only groups of its size: small moves up to 64 MiB, medium up to 1 GiB, large more.",
 		Example: "  shardcat-temporal worker --address temporal:7233\n  shardcat-temporal worker --classes large --slots 1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -39,8 +39,8 @@ func (s *settings) workerCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&classes, "classes", nil, "size classes of groups to work on: small, medium, large (default all)")
-	cmd.Flags().IntVar(&o.Slots, "slots", 2, "steps of each class at the same time; each takes the memory of a compaction")
-	cmd.Flags().BoolVar(&o.Check, "check", false, "read the rows of inputs and outputs, and commit only if they are equal")
+	cmd.Flags().IntVar(&o.Slots, "slots", 2, "maximum number of concurrent steps per class; each needs the memory of a compaction")
+	cmd.Flags().BoolVar(&o.Check, "check", false, "compare the rows of inputs and outputs before the commit")
 	return cmd
 }
 

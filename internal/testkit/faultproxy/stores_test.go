@@ -106,7 +106,7 @@ func honest(ctx context.Context, truth *blobio.Client, url string, data []byte, 
 	case said == nil && gone:
 		return errors.New("the write succeeded but there is nothing")
 	case !gone && !bytes.Equal(there, data):
-		return fmt.Errorf("%d of %d bytes are there", len(there), len(data))
+		return fmt.Errorf("%d of %d bytes were stored", len(there), len(data))
 	case said != nil && blobio.Class(said) == blobio.ErrNotFound:
 		return fmt.Errorf("a write that failed says not found: %w", said)
 	}

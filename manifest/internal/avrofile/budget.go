@@ -77,5 +77,5 @@ func (c *Cursor) weighItems(t *Type) int64 {
 const minInflated, maxRatio = 64 << 20, 100
 
 func errInflated(size int) error {
-	return fmt.Errorf("larger than %d bytes, which a file of %d bytes may be", minInflated+maxRatio*int64(size), size)
+	return fmt.Errorf("larger than the limit of %d bytes for a file of %d bytes", minInflated+maxRatio*int64(size), size)
 }

@@ -38,7 +38,7 @@ const (
 )
 
 // ErrUnsupported is a file of a form that this package leaves to others.
-var ErrUnsupported = errors.New("an Avro file of a form that is not read here")
+var ErrUnsupported = errors.New("unsupported form of an Avro file")
 
 // File is a file whose header was read.
 type File struct {
@@ -190,7 +190,7 @@ func (d *decompressor) unsnap(stored []byte) ([]byte, error) {
 // snappyRatio is above what snappy can compress by: a copy of 64 bytes takes 2 or more.
 const snappyRatio = 64
 
-var errSnappy = errors.New("its checksum is another one")
+var errSnappy = errors.New("checksum mismatch")
 
 func (d *decompressor) inflater(stored []byte) (io.Reader, error) {
 	if d.flate == nil {

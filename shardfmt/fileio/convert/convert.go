@@ -59,7 +59,7 @@ type Result struct {
 }
 
 // ErrLossy matches the refusal of a conversion that would lose something.
-var ErrLossy = errors.New("the conversion would lose something")
+var ErrLossy = errors.New("the conversion would lose information")
 
 // ErrOptions matches options that contradict each other.
 var ErrOptions = errors.New("bad options")
@@ -137,7 +137,7 @@ func (j *job) locate(ctx context.Context, in, out string) (err error) {
 	}
 	if j.to = j.o.To; j.to == "" {
 		if j.to = Named(j.out); j.to == "" {
-			return fmt.Errorf("%w: %s: its name tells no format", ErrOptions, path.Base(j.out))
+			return fmt.Errorf("%w: %s: unknown file extension: set the format with --to", ErrOptions, path.Base(j.out))
 		}
 	}
 	for _, f := range []fileio.Format{j.from, j.to} {
@@ -270,7 +270,7 @@ func (j *job) kept(r *arrowtype.Report) *arrowtype.Report {
 // permit refuses what the options don't allow to be lost.
 func (j *job) permit(r *arrowtype.Report) error {
 	refused := &arrowtype.Report{}
-	allow := "without --strict it would be reported"
+	allow := "without --strict it is only reported"
 	for _, n := range r.Notes {
 		if j.o.Strict || n.Count > 0 && !j.o.AllowLossy {
 			refused.Add(n.Field, n.What, n.Count)

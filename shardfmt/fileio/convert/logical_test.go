@@ -70,7 +70,7 @@ var logicalTypes = []struct {
 	{t: pqschema.NewTimestampLogicalType(false, pqschema.TimeUnitMicros), physical: parquet.Types.Int64, value: int64(-1)},
 	{t: pqschema.NewTimestampLogicalType(true, pqschema.TimeUnitNanos), physical: parquet.Types.Int64, value: int64(-100)},
 	{t: pqschema.NewTimestampLogicalType(false, pqschema.TimeUnitNanos), physical: parquet.Types.Int64, value: int64(-100)},
-	{t: pqschema.NullLogicalType{}, physical: parquet.Types.Int32, loss: "nothing but nulls"},
+	{t: pqschema.NullLogicalType{}, physical: parquet.Types.Int32, loss: "only nulls"},
 }
 
 // wkbPoint is POINT (1 2).

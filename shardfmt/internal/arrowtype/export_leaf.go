@@ -83,7 +83,7 @@ func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array
 
 // noWay is the error of a type that an array does not become.
 func noWay(a arrow.Array, t arrow.DataType, p place) error {
-	return fmt.Errorf("field %q: no way from %s to %s", p.path, a.DataType(), t)
+	return fmt.Errorf("field %q: no conversion from %s to %s", p.path, a.DataType(), t)
 }
 
 // everyJSON reports whether all dynamic values are JSON text.
@@ -101,7 +101,7 @@ func (x *exporting) jsonText(value []byte, p place) []byte {
 	if json.Valid(value) {
 		return value
 	}
-	x.report.Add(p.path, "dynamic values that are no JSON text become base64 in a JSON string", 1)
+	x.report.Add(p.path, "dynamic values that are not JSON text become base64 in a JSON string", 1)
 	return append(base64.StdEncoding.AppendEncode([]byte{'"'}, value), '"')
 }
 
@@ -204,7 +204,7 @@ func appendBytes(a arrow.Array, t arrow.DataType, p place, value func(i int) []b
 }
 
 // ErrUnit is a time that a unit has no room for.
-var ErrUnit = errors.New("is outside the range of the unit: choose a coarser time unit (--time-unit us, ms or s)")
+var ErrUnit = errors.New("is out of range of the time unit: choose a coarser one (--time-unit us, ms or s)")
 
 // times converts ticks to any of Arrow's times.
 func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p place) (arrow.Array, error) {
@@ -286,7 +286,7 @@ func (x *exporting) timesOneByOne(out []int64, a arrow.Array, ticks []int64, t a
 		q := v / perUnit
 		if q*perUnit != v {
 			if cuts++; x.Strict {
-				return p.refuse(i, "%s has digits that %s lacks", timeText(a, ticks[i]), t)
+				return p.refuse(i, "%s has more digits than %s", timeText(a, ticks[i]), t)
 			}
 		}
 		if q > most || q < -most {
@@ -295,7 +295,7 @@ func (x *exporting) timesOneByOne(out []int64, a arrow.Array, ticks []int64, t a
 		out[i] = q * perTick
 	}
 	if cuts > 0 {
-		x.report.Add(p.path, fmt.Sprintf("digits that %s doesn't have are cut", t), cuts)
+		x.report.Add(p.path, fmt.Sprintf("digits beyond %s are truncated", t), cuts)
 	}
 	return nil
 }

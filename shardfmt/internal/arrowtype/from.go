@@ -107,7 +107,7 @@ func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, pat
 	default:
 		n.Ext = &schema.Extension{Label: label, Properties: propertiesOf(data, meta)}
 		if !n.IsTimeSpan() && !n.IsDecimal() && !n.IsDynamic() {
-			r.Add(path, fmt.Sprintf("extension %s is carried as a label", label), 0)
+			r.Add(path, fmt.Sprintf("extension %s is kept as a label", label), 0)
 		}
 	}
 }
@@ -126,10 +126,10 @@ func fromType(t arrow.DataType, path string, depth int, r *Report) (*schema.Node
 	case arrow.DecimalType:
 		return decimalNode(), nil
 	case *arrow.DictionaryType:
-		r.Add(path, "dictionary encoding is left to the shard", 0)
+		r.Add(path, "dictionary encoding is chosen by the shard writer", 0)
 		return fromEncoded(t.ValueType, path, depth, r)
 	case *arrow.RunEndEncodedType:
-		r.Add(path, "run-end encoding is left to the shard", 0)
+		r.Add(path, "run-end encoding is chosen by the shard writer", 0)
 		return fromEncoded(t.Encoded(), path, depth, r)
 	case arrow.ExtensionType:
 		return fromField(arrow.Field{Type: t, Nullable: true}, "", path, depth+1, r)
@@ -193,10 +193,10 @@ func fromTemporal(t arrow.DataType, path string, r *Report) *schema.Node {
 		return &schema.Node{Basic: schema.DateTime}
 	case *arrow.TimestampType:
 		if t.TimeZone == "" {
-			r.Add(path, "times without a zone are taken for UTC", 0)
+			r.Add(path, "times without a zone are read as UTC", 0)
 		}
 		if t.TimeZone != "" && t.TimeZone != "UTC" {
-			r.Add(path, fmt.Sprintf("time zone %s is not kept, the points in time are", t.TimeZone), 0)
+			r.Add(path, fmt.Sprintf("time zone %s is dropped; the points in time are kept", t.TimeZone), 0)
 		}
 		return &schema.Node{Basic: schema.DateTime}
 	case *arrow.DurationType:
@@ -235,7 +235,7 @@ func fromNested(t arrow.DataType, path string, depth int, r *Report) (*schema.No
 	case arrow.UnionType:
 		return fromChildren(&schema.Node{Basic: schema.Union}, t.Fields(), nil, path, depth, r)
 	}
-	return nil, fmt.Errorf("field %q: Arrow type %s has no place in a shard", path, t)
+	return nil, fmt.Errorf("field %q: Arrow type %s is not supported in shards", path, t)
 }
 
 // fromChildren adds the children of a nested node, under other names if names are given.
@@ -247,7 +247,7 @@ func fromChildren(n *schema.Node, fields []arrow.Field, names []string, path str
 			name = names[i]
 		}
 		if n.Basic == schema.Struct && (name == "" || seen[name]) {
-			return nil, fmt.Errorf("field %q: a struct's fields need names, each its own, not %q", path, name)
+			return nil, fmt.Errorf("field %q: struct fields need unique, non-empty names: %q", path, name)
 		}
 		seen[name] = true
 		child, err := fromField(f, name, path+"."+name, depth+1, r)

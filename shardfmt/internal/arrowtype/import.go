@@ -74,7 +74,7 @@ func (im *Importer) match(from *arrow.Schema) (used []bool, err error) {
 		byName[from.Field(i).Name] = i
 	}
 	if _, unnamed := byName[""]; unnamed && from.NumFields() != len(im.to.Fields) {
-		return nil, fmt.Errorf("%w: %d columns without names for %d fields", ErrColumn, from.NumFields(), len(im.to.Fields))
+		return nil, fmt.Errorf("%w: %d unnamed columns for %d fields", ErrColumn, from.NumFields(), len(im.to.Fields))
 	} else if unnamed {
 		for i := range used {
 			used[i], im.columns = true, append(im.columns, i)
@@ -219,7 +219,7 @@ func (im *importing) convert(a arrow.Array, p place) (arrow.Array, error) {
 
 // mismatch is the error of an array that has no way to its place.
 func (p place) mismatch(a arrow.Array) error {
-	return fmt.Errorf("field %q: %w: %s, where %s is wanted", p.path, ErrColumn, a.DataType(), p.n.TypeName())
+	return fmt.Errorf("field %q: %w: %s, expected %s", p.path, ErrColumn, a.DataType(), p.n.TypeName())
 }
 
 // dictionary unpacks a dictionary-encoded array.

@@ -50,7 +50,7 @@ func (im *importing) inRange(a arrow.Array, p place) error {
 	for i, ticks := range t.Ticks() {
 		if (ticks < 0 || ticks > literal.MaxDateTime) && t.IsValid(i) {
 			a.Release()
-			return p.refuse(i, "%d ticks are no time between the years 1 and 9999", ticks)
+			return p.refuse(i, "%d ticks are not a time between the years 1 and 9999", ticks)
 		}
 	}
 	return nil
@@ -351,7 +351,7 @@ func widen(t arrow.DataType, a arrow.Array, p place, value func(int) []byte) (ar
 	offsets[0] = 0
 	values, shared := sharedBytes(a, offsets)
 	if shared && !ascending(offsets, len(values)) {
-		return nil, fmt.Errorf("field %q: %w: offsets that lead astray", p.path, ErrColumn)
+		return nil, fmt.Errorf("field %q: %w: invalid offsets", p.path, ErrColumn)
 	}
 	if !shared {
 		for i := range a.Len() {
@@ -450,7 +450,7 @@ func fixedBytes(a arrow.Array, p place) (arrow.Array, error) {
 			continue
 		}
 		if v := value(i); len(v) != width {
-			return nil, p.refuse(i, "%d bytes where %d are wanted", len(v), width)
+			return nil, p.refuse(i, "%d bytes, expected %d", len(v), width)
 		} else {
 			copy(out[width*i:], v)
 		}

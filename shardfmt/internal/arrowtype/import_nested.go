@@ -168,7 +168,7 @@ func (im *importing) fixedLists(l array.ListLike, p place) (arrow.Array, error) 
 	size := int64(p.n.FixedSize)
 	for i := range l.Len() {
 		if start, end := l.ValueOffsets(i); l.IsValid(i) && end-start != size {
-			return nil, p.refuse(i, "%d elements where %d are wanted", end-start, size)
+			return nil, p.refuse(i, "%d elements, expected %d", end-start, size)
 		}
 	}
 	offsets, items := itemsOf(l)

@@ -171,7 +171,7 @@ func (im *importing) ticks(t arrow.ExtensionType, a arrow.Array, p place, value 
 		return nil, err
 	}
 	if cuts > 0 {
-		im.report.Add(p.path, "digits below 100 ns are cut", cuts)
+		im.report.Add(p.path, "digits below 100 ns are truncated", cuts)
 	}
 	defer storage.Release()
 	return array.NewExtensionArrayWithStorage(t, storage), nil

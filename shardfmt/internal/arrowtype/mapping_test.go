@@ -240,9 +240,9 @@ func TestRefusedValuesNameTheirRow(t *testing.T) {
 		{arrow.PrimitiveTypes.Float64, `[0.1]`, "Float32", 0, "f", "not exactly a Float32"},
 		{arrow.PrimitiveTypes.Int64, `[9007199254740993]`, "Float64", 0, "f", "not be exactly"},
 		{&arrow.Decimal256Type{Precision: 60}, `["12345678901234567890123456789012345"]`, "Decimal", 0, "f", "34 digits"},
-		{arrow.BinaryTypes.String, `["x"]`, "Guid", 0, "f", "no guid"},
-		{arrow.BinaryTypes.Binary, `["AAE=", "AA=="]`, "FixedSizeBinary(2)", 1, "f", "1 bytes where 2"},
-		{list, `[[1, 2], [1]]`, "FixedSizeList(2)<Int8>", 1, "f", "1 elements where 2"},
+		{arrow.BinaryTypes.String, `["x"]`, "Guid", 0, "f", "not a guid"},
+		{arrow.BinaryTypes.Binary, `["AAE=", "AA=="]`, "FixedSizeBinary(2)", 1, "f", "1 bytes, expected 2"},
+		{list, `[[1, 2], [1]]`, "FixedSizeList(2)<Int8>", 1, "f", "1 elements, expected 2"},
 		{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.PrimitiveTypes.Int64}, `[1, 300, 1]`, "Int8", 1, "f", "300 does not fit"},
 	} {
 		b := fromJSON(t, c.typ, c.text)
@@ -293,7 +293,7 @@ func TestLossesAreReported(t *testing.T) {
 	if ticks[0] != 621355967999999999 || ticks[1]%10 != 1 {
 		t.Errorf("digits are cut off, which makes each earlier: %d", ticks)
 	}
-	if got := im.Report().String(); got != "field \"f\": digits below 100 ns are cut (2 values)\n" {
+	if got := im.Report().String(); got != "field \"f\": digits below 100 ns are truncated (2 values)\n" {
 		t.Error(got)
 	}
 	_, report, err := FromArrow(arrow.NewSchema([]arrow.Field{{Name: "t", Type: arrow.FixedWidthTypes.Time32s}, {Name: "z", Type: &arrow.TimestampType{TimeZone: "Asia/Tokyo"}}}, nil))
@@ -331,7 +331,7 @@ func TestExportRefusesAndReports(t *testing.T) {
 	if out.Schema().Field(2).Type.ID() != arrow.STRING || out.Schema().Field(1).Type.ID() != arrow.STRING {
 		t.Error(out.Schema())
 	}
-	if got := e.Report().String(); !strings.Contains(got, "are cut (1 values)") || !strings.Contains(got, "decimals become text") {
+	if got := e.Report().String(); !strings.Contains(got, "are truncated (1 values)") || !strings.Contains(got, "decimals become text") {
 		t.Error(got)
 	}
 	if _, err := NewExporter(s, ExportOptions{TimeUnit: "h"}); err == nil {
@@ -368,7 +368,7 @@ func TestLabelsTravel(t *testing.T) {
 func TestColumnsAreMatched(t *testing.T) {
 	b := fromJSON(t, arrow.PrimitiveTypes.Int8, `[1]`)
 	for text, want := range map[string]string{
-		"f: Int64": "", "g: Int8": "no field", "f: String": "wanted", "f: Int8, h: String": "",
+		"f: Int64": "", "g: Int8": "no field", "f: String": "expected String", "f: Int8, h: String": "",
 	} {
 		to, _ := schema.Parse(text)
 		im, err := NewImporter(b.Schema(), to, ImportOptions{})

@@ -16,7 +16,7 @@ import (
 const maxSchemaFields = 1 << 20
 
 // ErrSchema is an Arrow schema message that contradicts itself.
-var ErrSchema = errors.New("no sound Arrow schema")
+var ErrSchema = errors.New("invalid Arrow schema")
 
 // Slots of Arrow's tables.
 const (

@@ -3,7 +3,7 @@ package arrowtype
 import "errors"
 
 // ErrBatch is an Arrow message of a record batch or a dictionary that contradicts itself.
-var ErrBatch = errors.New("no sound Arrow batch")
+var ErrBatch = errors.New("invalid Arrow batch")
 
 // Slots of the messages that hold data.
 const (

@@ -6,10 +6,10 @@ import (
 )
 
 // ErrFooter is a footer of an Arrow file that contradicts itself.
-var ErrFooter = errors.New("no sound footer of an Arrow file")
+var ErrFooter = errors.New("invalid footer of an Arrow file")
 
 // ErrVersion is metadata of a version that is not read.
-var ErrVersion = errors.New("unknown version of Arrow metadata: V4 and V5 are read, which Arrow has written since 0.8; write the file anew with a current version")
+var ErrVersion = errors.New("unknown version of Arrow metadata: V4 and V5 are supported (Arrow 0.8 and later); rewrite the file with a current version")
 
 // Slots of the footer of a file, and its blocks: | offset i64 | metadata i32 | unused i32 | body i64 |.
 const (

@@ -28,9 +28,9 @@ func uniqueNames(fields []arrow.Field, path string, report *Report) (out []arrow
 			name = fmt.Sprintf("%s_%d", base, n)
 		}
 		if taken[name] = true; name != f.Name {
-			what := fmt.Sprintf("field %d is called %q, for it has no name", i+1, name)
+			what := fmt.Sprintf("field %d has no name and is named %q", i+1, name)
 			if f.Name != "" {
-				what = fmt.Sprintf("field %d is called %q, for another is called %q", i+1, name, f.Name)
+				what = fmt.Sprintf("field %d is named %q because another field is named %q", i+1, name, f.Name)
 			}
 			report.Add(path+name, what, 0)
 			f.Name, changed = name, true

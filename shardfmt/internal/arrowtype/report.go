@@ -23,7 +23,7 @@ type Note struct {
 }
 
 // NullsBecomeString is the note of a column without values, of which not even the original Arrow schema gives the type back.
-const NullsBecomeString = "a column of nothing but nulls becomes String"
+const NullsBecomeString = "a column with only nulls becomes String"
 
 // Add notes a change of values, and counts on where the same was noted before.
 func (r *Report) Add(field, what string, count int64) {

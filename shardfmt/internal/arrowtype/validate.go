@@ -113,7 +113,7 @@ func validateNulls(data arrow.ArrayData, t arrow.DataType) error {
 		return unsound("a bitmap of %d bytes for %d values", len(bitmap), offset+n)
 	}
 	if nulls := n - bitutil.CountSetBits(bitmap, offset, n); claimed >= 0 && nulls != claimed {
-		return unsound("%d nulls where %d are claimed", nulls, claimed)
+		return unsound("%d nulls, but the header says %d", nulls, claimed)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (im *importing) variants(a *extensions.VariantArray, p place) (out arrow.Ar
 			return nil, p.refuse(i, "%w", err)
 		}
 		if w.texts > 0 && im.Strict {
-			return nil, p.refuse(i, "the variant holds a %s, which JSON has only as text", w.kind)
+			return nil, p.refuse(i, "the variant holds a %s, which JSON represents as text", w.kind)
 		}
 		texts += w.texts
 		b.Append(w.out)
@@ -198,7 +198,7 @@ func (x *exporting) toVariants(a *DynamicArray, t *extensions.VariantType, p pla
 		text := x.jsonText(a.Value(i), p)
 		v, err := variant.ParseJSONBytes(text, false)
 		if err != nil {
-			return nil, p.refuse(i, "no variant can hold it: %w", err)
+			return nil, p.refuse(i, "it does not fit a variant: %w", err)
 		}
 		w := variantWriter{}
 		if err := w.value(v, 0); err != nil {
@@ -206,14 +206,14 @@ func (x *exporting) toVariants(a *DynamicArray, t *extensions.VariantType, p pla
 		}
 		if !sameJSON(text, w.out) {
 			if x.Strict {
-				return nil, p.refuse(i, "a variant holds it only as %.60s", w.out)
+				return nil, p.refuse(i, "a variant can hold it only as %.60s", w.out)
 			}
 			changed++
 		}
 		b.Append(v)
 	}
 	if changed > 0 {
-		x.report.Add(p.path, "numbers are rounded to what a variant holds", changed)
+		x.report.Add(p.path, "numbers are rounded to the precision of a variant", changed)
 	}
 	return b.NewArray(), nil
 }

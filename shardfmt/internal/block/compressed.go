@@ -55,7 +55,7 @@ func (o *Opaque) lz4(dst, src []byte) error {
 		return err
 	}
 	if size != len(dst) {
-		return corrupt.At(0, "Lz4: %d bytes declared where %d are due", size, len(dst))
+		return corrupt.At(0, "Lz4: %d bytes declared, expected %d", size, len(dst))
 	}
 	if size == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (o *Opaque) lz4(dst, src []byte) error {
 		return corrupt.Locate(err, "", 4)
 	}
 	if n != len(dst) {
-		return corrupt.At(4, "LZ4 block of %d bytes where %d are due", n, len(dst))
+		return corrupt.At(4, "LZ4 block of %d bytes, expected %d", n, len(dst))
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func lz4Size(src []byte) (size int, named bool, err error) {
 	declared := u32(src, 0)
 	size, named = declared&^lz4Dictionary, declared&lz4Dictionary != 0
 	if size > maxExpanded || int64(size) > lz4Expansion*int64(len(src)-4) {
-		return 0, false, corrupt.At(0, "Lz4: %d bytes declared in %d compressed ones", size, len(src)-4)
+		return 0, false, corrupt.At(0, "Lz4: %d bytes declared in %d compressed bytes", size, len(src)-4)
 	}
 	return size, named, nil
 }
@@ -119,14 +119,14 @@ func zstdOptions() []zstd.DOption {
 // unzstd fills dst, exactly, from zstd frames.
 func unzstd(d *zstd.Decoder, dst, src []byte) error {
 	if len(dst) > zstdMax(len(src)) {
-		return corrupt.At(0, "Zstd: %d bytes due from %d compressed ones", len(dst), len(src))
+		return corrupt.At(0, "Zstd: %d bytes expected from %d compressed bytes", len(dst), len(src))
 	}
 	out, err := d.DecodeAll(src, dst[:0:len(dst)])
 	if err != nil {
 		return unknownDictionary(err)
 	}
 	if len(out) != len(dst) {
-		return corrupt.At(0, "zstd frame of %d bytes where %d are due", len(out), len(dst))
+		return corrupt.At(0, "zstd frame of %d bytes, expected %d", len(out), len(dst))
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func setNulls(present []byte, codes []uint32) error {
 	if present == nil {
 		for i, c := range codes {
 			if c == 0 {
-				return corrupt.At(pairHeader, "BlockDictionary: value %d is null where none may be", i)
+				return corrupt.At(pairHeader, "BlockDictionary: value %d is null in a field without nulls", i)
 			}
 		}
 		return nil

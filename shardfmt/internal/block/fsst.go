@@ -57,7 +57,7 @@ func (f *fsst) parse(sub []byte, fixed int) error {
 		return err
 	}
 	if !f.table.Set(table[:8*count], table[8*count:]) {
-		return corrupt.At(fsstHeader+8*int64(count), "Fsst: symbol length outside 1..8, or 255 in a symbol's place")
+		return corrupt.At(fsstHeader+8*int64(count), "Fsst: symbol length outside 1..8, or symbol code 255")
 	}
 	f.offAt = min(fsstHeader+align8(9*count+size), len(sub))
 	f.offsets = sub[f.offAt:]
@@ -81,7 +81,7 @@ func decodeBytesFsst(dst *Bytes, sub []byte, n, fixed int, s *Scratch) error {
 		return err
 	}
 	if !f.table.Decode(room, f.stream) {
-		return corrupt.At(int64(f.at), "Fsst: stream isn't exactly %d bytes of known symbols", total)
+		return corrupt.At(int64(f.at), "Fsst: the stream does not decode to exactly %d bytes", total)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (f Frame) Named() (id uint32, codes Frame, err error) {
 		return 0, f, corrupt.At(f.ValuesOffset(), "a sub-block of %d bytes", len(f.Values))
 	}
 	if c := Code(binary.LittleEndian.Uint16(f.Values)); c != Named {
-		return 0, f, corrupt.At(f.ValuesOffset(), "a block of encoding %v that does not say which of several value dictionaries its codes are of", c)
+		return 0, f, corrupt.At(f.ValuesOffset(), "a block of encoding %v without the id of one of several value dictionaries", c)
 	}
 	if len(f.Values) < namedHeader {
 		return 0, f, corrupt.At(f.ValuesOffset(), "%d bytes are too few to name a value dictionary", len(f.Values))

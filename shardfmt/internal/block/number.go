@@ -49,7 +49,7 @@ func codeOf(sub []byte, k kind, size int) (Code, error) {
 		return 0, corrupt.Unsupported(0, "encoding code %d", uint16(c))
 	}
 	if !c.carries(k, size) {
-		return 0, corrupt.At(0, "encoding %v on numbers that can't have it (%v)", c, elemOf(k, size))
+		return 0, corrupt.At(0, "encoding %v does not apply to numbers of type %v", c, elemOf(k, size))
 	}
 	return c, nil
 }

@@ -34,10 +34,10 @@ const (
 // Add takes the dictionary of an id, which is not 0. Nothing of content may change any more.
 func (o *Opaque) Add(id uint32, content []byte) error {
 	if id == 0 {
-		return corrupt.At(0, "an opaque dictionary with the id 0, which no block can name")
+		return corrupt.At(0, "an opaque dictionary with the reserved id 0")
 	}
 	if len(content) >= len(zstdMagic) && string(content[:len(zstdMagic)]) == zstdMagic {
-		return corrupt.Unsupported(0, "an opaque dictionary of zstd's own form; the bytes themselves are expected")
+		return corrupt.Unsupported(0, "an opaque dictionary in zstd's dictionary format; expected raw content")
 	}
 	if len(content) < 8 {
 		return corrupt.At(0, "an opaque dictionary of %d bytes", len(content))
@@ -82,7 +82,7 @@ func (o *Opaque) unzstd(dst, src []byte) error {
 // unlz4 fills dst, exactly, from one raw LZ4 block that begins behind the dictionary of an id.
 func (o *Opaque) unlz4(dst, src []byte) (n int, err error) {
 	if len(src) < 4 {
-		return 0, corrupt.At(0, "Lz4: no id of a dictionary in %d bytes", len(src))
+		return 0, corrupt.At(0, "Lz4: no dictionary id in %d bytes", len(src))
 	}
 	id := uint32(u32(src, 0))
 	content, known := []byte(nil), false

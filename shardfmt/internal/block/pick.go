@@ -13,7 +13,7 @@ import (
 // walked is the bytes of values that had to be decoded for that, beside those in dst: lengths of runs, entries, exceptions.
 func PickNumbers[T Number](dst []T, sub []byte, n int, at []uint32, s *Scratch) (done bool, walked uint64, err error) {
 	if len(at) != len(dst) || len(at) > 0 && uint64(at[len(at)-1]) >= uint64(n) {
-		return false, 0, corrupt.At(0, "%d places for %d of %d values", len(at), len(dst), n)
+		return false, 0, corrupt.At(0, "%d slots for %d of %d values", len(at), len(dst), n)
 	}
 	s.walked = 0
 	k := kindOf[T]()

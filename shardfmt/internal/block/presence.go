@@ -27,7 +27,7 @@ func DecodePresence(dst []byte, section []byte, n int) (nulls int, err error) {
 	switch section[0] {
 	case presenceNone:
 		if len(section) > 1 {
-			return 0, corrupt.At(1, "%d bytes behind presence that says all values are null", len(section)-1)
+			return 0, corrupt.At(1, "%d bytes after a presence of only nulls", len(section)-1)
 		}
 		clear(dst)
 		return n, nil

@@ -36,7 +36,7 @@ func numbersAt[U simd.Unsigned](dst []U, sub []byte, n, start int, k kind, s *Sc
 }
 
 // errNotAlone is the error of a value that can't be read without others of its block.
-var errNotAlone = errors.New("the block gives no value by itself")
+var errNotAlone = errors.New("the block has no random access")
 
 // alone makes of it that nothing was done.
 func alone(err error) (done bool, _ error) {

@@ -63,7 +63,7 @@ func setRoaring(dst, b []byte, n int) error {
 		}
 	}
 	if r.at < len(b) {
-		return corrupt.At(int64(r.at), "roaring bitmap: %d bytes behind its containers", len(b)-r.at)
+		return corrupt.At(int64(r.at), "roaring bitmap: %d bytes after its containers", len(b)-r.at)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (r *roaringReader) bitset(base, card int) error {
 		ones += bits.OnesCount64(binary.LittleEndian.Uint64(set[i:]))
 	}
 	if ones != card {
-		return corrupt.At(int64(r.at), "roaring bitset holds %d positions where %d are declared", ones, card)
+		return corrupt.At(int64(r.at), "roaring bitset holds %d positions, %d declared", ones, card)
 	}
 	last := len(set) - 1
 	for last >= 0 && set[last] == 0 {

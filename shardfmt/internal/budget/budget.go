@@ -35,9 +35,9 @@ var (
 	// ErrExceeded is a scan that would cost more than its budget.
 	ErrExceeded = errors.New("the budget of the scan is exceeded")
 	// ErrBatch is a batch that does not fit; one of fewer rows may.
-	ErrBatch = fmt.Errorf("%w: more memory than there is for a batch", ErrExceeded)
+	ErrBatch = fmt.Errorf("%w: more memory than allowed for a batch", ErrExceeded)
 	// errWork is work out of proportion to what was read.
-	errWork = fmt.Errorf("%w: more work than the bytes that were read can ask for", ErrExceeded)
+	errWork = fmt.Errorf("%w: more work than allowed for the bytes read", ErrExceeded)
 )
 
 // Budget of a scan. Safe for concurrent use.
@@ -153,7 +153,7 @@ func (a *Account) Hold(n uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n > b.limit-b.used {
-		return fmt.Errorf("%w: %d bytes more to hold, of %d %d are in use", ErrExceeded, n, b.limit, b.used)
+		return fmt.Errorf("%w: %d bytes requested, of %d bytes %d are in use", ErrExceeded, n, b.limit, b.used)
 	}
 	a.held += n
 	b.use(n)

@@ -24,7 +24,7 @@ func (c *cursor) corrupt(format string, args ...any) error {
 // take gives the next n bytes.
 func (c *cursor) take(n int, what string) ([]byte, error) {
 	if n < 0 || n > c.left() {
-		return nil, c.corrupt("%s needs %d bytes, %d are left", what, n, c.left())
+		return nil, c.corrupt("%s needs %d bytes, but %d remain", what, n, c.left())
 	}
 	out := c.b[c.at : c.at+n : c.at+n]
 	c.at += n
@@ -67,13 +67,13 @@ func (c *cursor) uvarint(bits int) (uint64, error) {
 		v |= uint64(b&0x7F) << shift
 		if b < 0x80 {
 			if b == 0 && i > 0 {
-				return 0, c.corrupt("a number in more bytes than it needs")
+				return 0, c.corrupt("a number with superfluous bytes")
 			}
 			c.at += i + 1
 			return v, nil
 		}
 	}
-	return 0, c.corrupt("a number that does not end")
+	return 0, c.corrupt("an unterminated number")
 }
 
 // svarint reads a zigzag number of at most bits bits.

@@ -252,7 +252,7 @@ func (p *texts) openDictionary(n uint64) error {
 			return err
 		}
 		if int64(length) > int64(p.cursor.left()) {
-			return p.corrupt("an entry of %d bytes, %d are left", length, p.cursor.left())
+			return p.corrupt("an entry of %d bytes, but %d remain", length, p.cursor.left())
 		}
 		entry, err := p.take(int(length), "an entry")
 		if err != nil {

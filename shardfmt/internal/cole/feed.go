@@ -79,9 +79,9 @@ func columnType(t arrow.DataType, cast string) (Type, string, error) {
 		}
 	}
 	if cast == CastBits {
-		return 0, "", fmt.Errorf("%s has no bits to take: --%s COL=%s makes text of it", t, optionCast, CastText)
+		return 0, "", fmt.Errorf("%s has no bit representation: --%s COL=%s writes it as text", t, optionCast, CastText)
 	}
-	return 0, "", fmt.Errorf("%s: INT32, INT64 and STRING are all there is; --%s COL=%s makes text of it", t, optionCast, CastText)
+	return 0, "", fmt.Errorf("%s: COLE supports only INT32, INT64 and STRING; --%s COL=%s writes it as text", t, optionCast, CastText)
 }
 
 // replaceNull sets the value in place of nulls.
@@ -99,8 +99,8 @@ func (f *feed) replaceNull(text string) error {
 }
 
 var (
-	errNull     = errors.New("null, which a COLE file can't hold: --" + optionNull + " COL=VALUE puts a value in its place")
-	errTooLarge = errors.New("more than INT64 holds")
+	errNull     = errors.New("null, which a COLE file can't hold: --" + optionNull + " COL=VALUE replaces it by a value")
+	errTooLarge = errors.New("out of range of INT64")
 	errText     = errors.New("text that is not UTF-8")
 )
 
@@ -129,7 +129,7 @@ func (f *feed) nullable(a arrow.Array, report *arrowtype.Report, value func(i in
 		if !f.hasNull {
 			return 0, "", errNull
 		}
-		report.Add(f.name, fmt.Sprintf("nulls become %q, as asked for", f.nullText), 0)
+		report.Add(f.name, fmt.Sprintf("nulls become %q, as requested", f.nullText), 0)
 		return f.nullInt, f.nullText, nil
 	}
 }

@@ -90,7 +90,7 @@ func (f *File) warnings() (out []string) {
 		what string
 	}{
 		{several, "chunks have several pages, of which other readers see only the first"},
-		{nulls, "pages count nulls, though the format has no place for them"},
+		{nulls, "pages count nulls, which the format does not support"},
 		{sizes, "pages have an uncompressed size that is not that of their data"},
 	} {
 		if w.n > 0 {

@@ -217,7 +217,7 @@ func parseMetadata(b []byte, start int64, l Limits) (*metadata, error) {
 		return nil, err
 	}
 	if total != uint32(r.out.rows) {
-		return nil, r.corrupt("%d rows, where the row groups have %d", total, r.out.rows)
+		return nil, r.corrupt("%d rows, but the row groups have %d", total, r.out.rows)
 	}
 	r.out.spare = r.left()
 	return &r.out, nil
@@ -233,7 +233,7 @@ func (r *metaReader) count(what string, limit, size int) (int, error) {
 		return 0, corrupt.Unsupported(r.base+int64(r.at)-4, "%d %s, more than the limit of %d", n, what, limit)
 	}
 	if int64(n)*int64(size) > int64(r.left()) {
-		return 0, r.corrupt("%d %s do not fit into the %d bytes that are left", n, what, r.left())
+		return 0, r.corrupt("%d %s do not fit into the remaining %d bytes", n, what, r.left())
 	}
 	return int(n), nil
 }
@@ -269,10 +269,10 @@ func (r *metaReader) schema() error {
 		}
 		c := column{string(name), Type(kind[0]), Encoding(kind[1])}
 		if c.typ > String {
-			return corrupt.Unsupported(r.base+int64(r.at)-2, "column %q has type %d, where 0, 1 and 2 are known", name, c.typ)
+			return corrupt.Unsupported(r.base+int64(r.at)-2, "column %q has unknown type %d: must be 0, 1 or 2", name, c.typ)
 		}
 		if c.encoding > Dictionary {
-			return corrupt.Unsupported(r.base+int64(r.at)-1, "column %q has encoding %d, where 0 to 3 are known", name, c.encoding)
+			return corrupt.Unsupported(r.base+int64(r.at)-1, "column %q has unknown encoding %d: must be 0 to 3", name, c.encoding)
 		}
 		r.out.columns = append(r.out.columns, c)
 	}
@@ -358,7 +358,7 @@ func (r *metaReader) page(column int) (p page, err error) {
 	case 1:
 		p.stats = &statistics{}
 	default:
-		return p, corrupt.At(at+13, "%d where 0 or 1 reports whether there are statistics", b[13])
+		return p, corrupt.At(at+13, "invalid presence flag %d of statistics: must be 0 or 1", b[13])
 	}
 	s := p.stats
 	if s.hasMin, s.min, err = r.bound(); err == nil {
@@ -376,7 +376,7 @@ func (r *metaReader) bound() (has bool, v int64, err error) {
 		return false, 0, err
 	}
 	if flag != 1 {
-		return false, 0, corrupt.At(r.base+int64(r.at)-1, "%d where 0 or 1 reports whether there is a bound", flag)
+		return false, 0, corrupt.At(r.base+int64(r.at)-1, "invalid presence flag %d of a bound: must be 0 or 1", flag)
 	}
 	u, err := r.u64("a bound")
 	return true, int64(u), err

@@ -72,15 +72,15 @@ func (f *File) open(ctx context.Context) error {
 // metadataOffset reads the footer: tail is the end of a file of size bytes.
 func metadataOffset(tail []byte, size int64) (int64, error) {
 	if size < headerSize+footerSize {
-		return 0, corrupt.At(0, "%d bytes, where header and footer alone have %d", size, headerSize+footerSize)
+		return 0, corrupt.At(0, "%d bytes, less than the %d bytes of header and footer", size, headerSize+footerSize)
 	}
 	footer := tail[len(tail)-footerSize:]
 	if string(footer[:4]) != footerMagic {
-		return 0, corrupt.At(size-footerSize, "the footer begins with % x instead of %q: no COLE file, or a truncated one", footer[:4], footerMagic)
+		return 0, corrupt.At(size-footerSize, "the footer begins with % x instead of %q: not a COLE file, or truncated", footer[:4], footerMagic)
 	}
 	start := binary.LittleEndian.Uint64(footer[4:])
 	if start < headerSize || start > uint64(size-footerSize) {
-		return 0, corrupt.At(size-8, "the metadata is said to be at offset %d of a file of %d bytes", start, size)
+		return 0, corrupt.At(size-8, "metadata at offset %d of a file of %d bytes", start, size)
 	}
 	return int64(start), nil
 }
@@ -112,7 +112,7 @@ func (f *File) header(b []byte) error {
 	}
 	f.version = Version{binary.LittleEndian.Uint16(b[4:]), binary.LittleEndian.Uint16(b[6:])}
 	if f.version.Major != major {
-		return corrupt.Unsupported(4, "version %d.%d, where major version %d is known", f.version.Major, f.version.Minor, major)
+		return corrupt.Unsupported(4, "unsupported version %d.%d: expected major version %d", f.version.Major, f.version.Minor, major)
 	}
 	return nil
 }

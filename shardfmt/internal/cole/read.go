@@ -264,7 +264,7 @@ func (r *reader) end() error {
 			return err
 		}
 		if spare > 0 && r.f.o.StrictPages {
-			return corrupt.At(p.at+p.size()-int64(spare), "%d bytes behind the values of a page", spare)
+			return corrupt.At(p.at+p.size()-int64(spare), "%d bytes after the values of a page", spare)
 		}
 	}
 	r.pages, r.opened = r.pages[1:], false

@@ -117,7 +117,7 @@ func NewWriter(w io.Writer, s *arrow.Schema, o WriteOptions) (*Writer, error) {
 		out.report.Add("", "other readers see only the first of several pages of a chunk", 0)
 	}
 	if s.NumFields() > maxColumns {
-		return nil, fmt.Errorf("%w: %d columns, where a COLE file has at most %d", ErrType, s.NumFields(), maxColumns)
+		return nil, fmt.Errorf("%w: %d columns, more than the limit of %d of a COLE file", ErrType, s.NumFields(), maxColumns)
 	}
 	for _, f := range s.Fields() {
 		if err := out.add(f); err != nil {
@@ -136,7 +136,7 @@ func (o WriteOptions) check(s *arrow.Schema) error {
 	for name, given := range map[string][]string{optionNull: keys(o.Nulls), optionCast: keys(o.Casts), optionEncoding: keys(o.Encodings)} {
 		for _, column := range given {
 			if len(s.FieldIndices(column)) == 0 {
-				return &fileformat.OptionError{Name: name, Value: column, What: "there is no such column"}
+				return &fileformat.OptionError{Name: name, Value: column, What: "unknown column"}
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func keys[V any](m map[string]V) (out []string) {
 // add declares a column.
 func (w *Writer) add(f arrow.Field) error {
 	if len(f.Name) > maxNameBytes || !utf8.ValidString(f.Name) {
-		return fmt.Errorf("%w: column %.40q: a name of %d bytes, where COLE takes %d of UTF-8", ErrType, f.Name, len(f.Name), maxNameBytes)
+		return fmt.Errorf("%w: column %.40q: a name of %d bytes, more than the limit of %d bytes of UTF-8", ErrType, f.Name, len(f.Name), maxNameBytes)
 	}
 	for _, c := range w.columns {
 		if c.name == f.Name {
@@ -230,7 +230,7 @@ func (w *Writer) flush() error {
 		return fmt.Errorf("%w: more than %d row groups of %d rows: make them larger (--%s)", ErrType, maxRowGroups, w.o.GroupRows, optionGroupRows)
 	}
 	if w.meta.rows += uint64(w.rows); w.meta.rows > maxFileRows {
-		return fmt.Errorf("%w: more than %d rows, which is what a COLE file counts to", ErrType, uint64(maxFileRows))
+		return fmt.Errorf("%w: more than %d rows, the limit of a COLE file", ErrType, uint64(maxFileRows))
 	}
 	g := rowGroup{rows: uint64(w.rows)}
 	for _, c := range w.columns {
@@ -299,4 +299,4 @@ func (w *Writer) Close() error {
 }
 
 // ErrType matches what the format has no place for.
-var ErrType = fmt.Errorf("%w: no COLE file can hold this", corrupt.ErrUnsupported)
+var ErrType = fmt.Errorf("%w: not representable in a COLE file", corrupt.ErrUnsupported)

@@ -80,7 +80,7 @@ func NewStream(url string, start, end uint64, m *Map) *Stream {
 // Fill takes all bytes of a stream whose map is known.
 func (s *Stream) Fill(b []byte) error {
 	if uint64(len(b)) != s.m.Bytes() {
-		return corrupt.At(0, "%d bytes of blocks, %d are there", s.m.Bytes(), len(b))
+		return corrupt.At(0, "%d bytes of blocks, but %d are present", s.m.Bytes(), len(b))
 	}
 	s.hold(&span{Range: Range{Start: 0, End: s.m.Bytes()}, b: b})
 	return nil
@@ -291,7 +291,7 @@ func (s *Stream) frame(i int) (block.Frame, error) {
 	}
 	f, err := block.ParseFrame(b, s.Checksums)
 	if err == nil && s.NoPresence && len(f.Presence) > 0 {
-		err = corrupt.At(0, "nulls inside a block of a buffer that says it has none there")
+		err = corrupt.At(0, "nulls in a block of a buffer declared without nulls")
 	}
 	return f, s.Locate(err, i, 0)
 }

@@ -12,7 +12,7 @@ import (
 
 // ErrOtherEncoding is what Read answers when the values that were fetched turn out to be damaged and the field is stored in
 // another encoding, too: Need asks for that one's bytes then, and Read reads it.
-var ErrOtherEncoding = errors.New("another encoding of the field is to be read")
+var ErrOtherEncoding = errors.New("another encoding of the field must be read")
 
 // Choice says how to choose among the encodings of a field.
 type Choice struct {

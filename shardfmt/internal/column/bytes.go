@@ -201,7 +201,7 @@ func (f *stored) bytesColumn() (Column, error) {
 		return nil, err
 	}
 	if data := f.buffer(metapb.BufferKind_DATA); fixed == 0 && data != nil && !data.EmbeddedOffsets {
-		return nil, f.unsupported("delimited strings, which have no layout: their lengths are neither in OFFSETS nor inside the blocks")
+		return nil, f.unsupported("delimited strings are not specified: their lengths are neither in OFFSETS nor in the blocks")
 	}
 	s, err := f.stream(metapb.BufferKind_DATA, f.count)
 	if err != nil {

@@ -93,7 +93,7 @@ func (f *stored) valueDictionaries() (all []*valueDictionary, err error) {
 		all = append(all, &valueDictionary{id: b.GetBufferId(), opaque: opaque{url: url, start: uint64(start), end: uint64(end)}})
 	}
 	if len(all) > 1 && !named {
-		return nil, f.corrupt("several value dictionaries, one of them without an id, which no block can name")
+		return nil, f.corrupt("several value dictionaries, one of them without the id that blocks refer to")
 	}
 	return all, nil
 }

@@ -125,7 +125,7 @@ func NewApart(node *schema.Node, o *Options) (Encoder, error) {
 	case schema.Struct:
 		return &structEncoder{nest: n}, nil
 	}
-	return nil, fmt.Errorf("field %q of type %s: only lists and structs are encoded apart from what is in them", node.Name, node.TypeName())
+	return nil, fmt.Errorf("field %q of type %s: only lists and structs are encoded separately from their children", node.Name, node.TypeName())
 }
 
 // apart takes values that another encoder encodes.

@@ -139,7 +139,7 @@ func (c *numbers[T]) presence(section []byte, n, i int) ([]byte, error) {
 
 // outOfProportion makes an error of stored data of work that exceeds the budget.
 func outOfProportion(err error) error {
-	return &corrupt.Error{Kind: corrupt.ErrUnsupported, Offset: 0, What: "the data stands for too much", Err: err}
+	return &corrupt.Error{Kind: corrupt.ErrUnsupported, Offset: 0, What: "the data expands beyond the limit", Err: err}
 }
 
 // numberColumn is a field of numbers.

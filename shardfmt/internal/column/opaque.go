@@ -29,7 +29,7 @@ func (f *stored) withDictionaries(c Column) (Column, error) {
 			continue
 		}
 		if b.BufferId == nil {
-			return nil, f.corrupt("an opaque dictionary without an id, which no block can name")
+			return nil, f.corrupt("an opaque dictionary without the id that blocks refer to")
 		}
 		url, start, end, err := f.locate(b.Buffer)
 		if err != nil {

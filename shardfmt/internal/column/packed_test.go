@@ -137,8 +137,8 @@ func TestPackedGroupDamage(t *testing.T) {
 			n := o.fields[0].Encodings[0].GetNative()
 			n.Buffers = append(n.Buffers, &metapb.EncodedBuffer{Kind: metapb.BufferKind_PRESENCE})
 		}, corrupt.ErrCorrupt, "one buffer"},
-		"group of a number": {func(o *object) { o.fields[1].Encodings[0].GetNative().PackedGroup = true }, corrupt.ErrUnsupported, "something else than a struct"},
-		"no group":          {func(o *object) { o.fields[0].Encodings[0].GetNative().PackedGroup = false }, corrupt.ErrUnsupported, "stored otherwise"},
+		"group of a number": {func(o *object) { o.fields[1].Encodings[0].GetNative().PackedGroup = true }, corrupt.ErrUnsupported, "type other than Struct"},
+		"no group":          {func(o *object) { o.fields[0].Encodings[0].GetNative().PackedGroup = false }, corrupt.ErrUnsupported, "not stored as a packed group"},
 		"number of members": {func(o *object) { o.bytes[0]++ }, corrupt.ErrCorrupt, "checksum of the header"},
 		"size of a member":  {func(o *object) { o.bytes[4] += 8 }, corrupt.ErrCorrupt, "checksum of the header"},
 		"members for ever":  {func(o *object) { o.bytes[3] = 0x7f }, corrupt.ErrCorrupt, "claims"},

@@ -113,12 +113,12 @@ func (f *stored) refusal(e *metapb.DataEncoding) string {
 	case n == nil:
 		return "unknown data encoding"
 	case n.PackedGroup && f.node.Basic != schema.Struct:
-		return "packed group of something else than a struct"
+		return "packed group of a type other than Struct"
 	}
 	for _, b := range n.Buffers {
 		switch {
 		case meta.IsPackedMember(b) && f.group == nil:
-			return "member of a packed group whose struct is stored otherwise"
+			return "member of a packed group, but its struct is not stored as a packed group"
 		case metapb.BufferKind_name[int32(b.Kind)] == "":
 			return fmt.Sprintf("buffer of unknown kind %d", b.Kind)
 		}

@@ -62,7 +62,7 @@ func packedDamages() []damage {
 			*member(g, nodeGroupText).PackedGroupIndex = member(g, nodeGroupNumber).GetPackedGroupIndex()
 		}},
 		{name: "packed-index-outside", what: "a member without a block", answer: corrupt, graft: func(g *graft) { *member(g, nodeGroupText).PackedGroupIndex = 9 }},
-		{name: "packed-member-alone", what: "a member of a packed group whose struct is stored otherwise", answer: unsupported, graft: func(g *graft) {
+		{name: "packed-member-alone", what: "a member of a packed group, but its struct is not stored as a packed group", answer: unsupported, graft: func(g *graft) {
 			e := g.fields[nodeGroup].Encodings[0].GetNative()
 			e.PackedGroup, e.Buffers = false, nil
 		}},

@@ -84,7 +84,7 @@ func encoderAs(tree string) (*Encoder, *tree, error) {
 		return nil, nil, err
 	}
 	if rest != "" {
-		return nil, nil, fmt.Errorf("%q behind a tree of encodings", rest)
+		return nil, nil, fmt.Errorf("%q after a tree of encodings", rest)
 	}
 	o := Options{Profile: Balanced} // whose compressor is LZ4
 	if strings.Contains(tree, block.Zstd.String()) {
@@ -128,7 +128,7 @@ func parseTree(s string) (*tree, string, error) {
 		}
 	}
 	if t.code == 0 && s[:end] != "raw" {
-		return nil, s, fmt.Errorf("no encoding %q", s[:end])
+		return nil, s, fmt.Errorf("unknown encoding %q", s[:end])
 	}
 	s = s[end:]
 	for open := "["; strings.HasPrefix(s, open); open = ", " {
@@ -141,7 +141,7 @@ func parseTree(s string) (*tree, string, error) {
 	if len(t.kids) > 0 {
 		closed := false
 		if s, closed = strings.CutPrefix(s, "]"); !closed {
-			return nil, s, fmt.Errorf("a tree of encodings lacks its bracket before %q", s)
+			return nil, s, fmt.Errorf("missing bracket in a tree of encodings before %q", s)
 		}
 	}
 	return t, s, nil
@@ -172,7 +172,7 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 		err = nestAs(e, p, 0, each1(vals, func(v U) U { return v - least }), unsigned, t)
 	case block.Delta:
 		if len(vals) == 0 {
-			return nil, errors.New("no values have no Delta")
+			return nil, errors.New("Delta can't encode zero values")
 		}
 		p.ref = uint64(vals[0])
 		diffs := make([]U, len(vals)-1)

@@ -80,7 +80,7 @@ func (e *Encoder) dropNulls(s byteValues, valid []byte) byteValues {
 func (e *Encoder) gatherFixed(data []byte, fixed int, valid []byte) (byteValues, error) {
 	s := byteValues{data: data, fixed: fixed, n: len(data) / fixed}
 	if len(data)%fixed != 0 {
-		return s, fmt.Errorf("%d bytes are no whole number of values of %d", len(data), fixed)
+		return s, fmt.Errorf("%d bytes are not a multiple of the value size %d", len(data), fixed)
 	}
 	if err := checkValid(s.n, valid); err != nil || valid == nil {
 		return s, err

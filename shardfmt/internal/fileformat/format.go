@@ -171,7 +171,7 @@ type Output interface {
 }
 
 // ErrMissing matches the refusal of a format that is known by name only.
-var ErrMissing = errors.New("this format is not built into this version")
+var ErrMissing = errors.New("this build does not support this format")
 
 // Check is nil if the format can be used.
 func (f *Format) Check() error {

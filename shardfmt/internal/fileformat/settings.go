@@ -26,7 +26,7 @@ func (s Settings) Int(name string, standard, low, high int64) (int64, error) {
 	}
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || v < low || v > high {
-		return 0, &OptionError{name, text, "a whole number from " + strconv.FormatInt(low, 10) + " to " + strconv.FormatInt(high, 10)}
+		return 0, &OptionError{name, text, "an integer of at least " + strconv.FormatInt(low, 10) + " to " + strconv.FormatInt(high, 10)}
 	}
 	return v, nil
 }

@@ -154,9 +154,9 @@ func (s *Shard) ReadWithin(ctx context.Context, start, end uint64, memory int64)
 	}
 	switch {
 	case start > end || end > s.Records():
-		return nil, s.Corrupt("records [%d, %d) of %d are referred to", start, end, s.Records())
+		return nil, s.Corrupt("reference to records [%d, %d) of %d", start, end, s.Records())
 	case end-start > maxRecords:
-		return nil, corrupt.Locate(corrupt.Unsupported(-1, "%d records at a time: up to %d are read", end-start, maxRecords), s.URL(), 0)
+		return nil, corrupt.Locate(corrupt.Unsupported(-1, "%d records at a time, more than the limit of %d", end-start, maxRecords), s.URL(), 0)
 	case start == end:
 		return nil, nil
 	}
@@ -173,7 +173,7 @@ func (s *Shard) ReadWithin(ctx context.Context, start, end uint64, memory int64)
 		err = corrupt.Locate(corrupt.Unsupported(-1, "records [%d, %d), which take more than %d bytes", start, end, memory), s.URL(), 0)
 	}
 	if err == nil && rows != end-start {
-		err = s.Corrupt("%d records of [%d, %d) are there", rows, start, end)
+		err = s.Corrupt("%d records of [%d, %d) are present", rows, start, end)
 	}
 	return out, err
 }

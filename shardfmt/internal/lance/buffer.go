@@ -111,7 +111,7 @@ func (b *buffer) bytes(low, end int64) ([]byte, error) {
 		b.plain, b.data = plain, nil
 	}
 	if end > int64(len(b.plain)) {
-		return nil, corrupt.At(b.at, "%d bytes after decompression, where %d are due", len(b.plain), end)
+		return nil, corrupt.At(b.at, "%d bytes after decompression, expected %d", len(b.plain), end)
 	}
 	return b.plain[low:end:end], nil
 }
@@ -140,7 +140,7 @@ func decompress(scheme string, b []byte, due int64) ([]byte, error) {
 	case schemeLz4:
 		return unlz4(b, due, maxPlain)
 	}
-	return nil, corrupt.Unsupported(0, "compression %.40q, where zstd and lz4 are known", scheme)
+	return nil, corrupt.Unsupported(0, "unknown compression %.40q: must be zstd or lz4", scheme)
 }
 
 // decompressUpTo gives the whole of a compressed buffer, which may take limit bytes.
@@ -181,7 +181,7 @@ func unzstd(b []byte, due, limit int64) ([]byte, error) {
 		return nil, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "zstd", Err: err}
 	}
 	if n := int64(out.Len()); n < due || n > limit {
-		return nil, corrupt.At(0, "zstd of %d bytes, where %d are due", n, due)
+		return nil, corrupt.At(0, "zstd of %d bytes, expected %d", n, due)
 	}
 	return out.Bytes(), nil
 }
@@ -195,7 +195,7 @@ func unlz4(b []byte, due, limit int64) ([]byte, error) {
 	}
 	size := int64(binary.LittleEndian.Uint32(b))
 	if size < due || size > limit || size > int64(len(b))*lz4Growth {
-		return nil, corrupt.At(0, "lz4 of %d bytes in %d, where %d are due", size, len(b), due)
+		return nil, corrupt.At(0, "lz4 of %d bytes in %d, expected %d", size, len(b), due)
 	}
 	out := make([]byte, size)
 	n, err := lz4.UncompressBlock(b[4:], out)

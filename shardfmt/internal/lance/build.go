@@ -41,7 +41,7 @@ func (b *builder) resolve(r bufferRef) (extent, error) {
 	case ofFile:
 		of, what = b.f.c.globals, "file"
 	default:
-		return extent{}, corrupt.Unsupported(-1, "a buffer in place %d, where page, column and file are known", r.place)
+		return extent{}, corrupt.Unsupported(-1, "a buffer of unknown scope %d: must be page, column or file", r.place)
 	}
 	if r.index >= uint64(len(of)) {
 		return extent{}, corrupt.At(-1, "buffer %d of a %s that has %d", r.index, what, len(of))
@@ -52,7 +52,7 @@ func (b *builder) resolve(r bufferRef) (extent, error) {
 // fixed makes a decoder of n values of a Flat encoding.
 func (b *builder) fixed(e *encoding, t arrow.DataType, n uint64) (*flat, error) {
 	if e.kind != flatKind {
-		return nil, corrupt.Unsupported(-1, "%v where Flat is due", e.kind)
+		return nil, corrupt.Unsupported(-1, "%v, expected Flat", e.kind)
 	}
 	x, err := b.resolve(e.buffer)
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *builder) nullable(e *encoding, t arrow.DataType, n uint64) (decoder, er
 		return values, err
 	}
 	if e.validity.kind != flatKind || e.validity.bits != 1 {
-		return nil, corrupt.Unsupported(-1, "validity as %v, where a bitmap is due", e.validity)
+		return nil, corrupt.Unsupported(-1, "validity as %v, expected a bitmap", e.validity)
 	}
 	validity, err := b.fixed(e.validity, arrow.FixedWidthTypes.Boolean, n)
 	return &nulls{validity, values}, err

@@ -155,7 +155,7 @@ func parseStored(b []byte, end int64) (s stored, err error) {
 // message opens the Any that an encoding is stored as. Only what stands behind the last slash of its type counts.
 func (s stored) message(want string) ([]byte, error) {
 	if s.missing {
-		return nil, corrupt.At(-1, "no encoding, where there has to be one of %s", want)
+		return nil, corrupt.At(-1, "no encoding, expected one of %s", want)
 	}
 	var name string
 	var value []byte
@@ -171,7 +171,7 @@ func (s stored) message(want string) ([]byte, error) {
 		return nil, err
 	}
 	if name = name[strings.LastIndexByte(name, '/')+1:]; name != want {
-		return nil, corrupt.Unsupported(-1, "an encoding of type %q, where this version has %s", name, want)
+		return nil, corrupt.Unsupported(-1, "an encoding of type %q, expected %s", name, want)
 	}
 	return value, nil
 }
@@ -218,6 +218,6 @@ func (c *column) parseColumnEncoding(b []byte, depth int) error {
 				return nil
 			})
 		}
-		return corrupt.Unsupported(-1, "column encoding %d, which no known version has", f.num)
+		return corrupt.Unsupported(-1, "unknown column encoding %d", f.num)
 	})
 }

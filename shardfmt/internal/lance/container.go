@@ -79,14 +79,14 @@ const tailSize = 64 << 10
 func (c *container) footer() (metadata, columnTable, globalTable int64, err error) {
 	n := len(c.tail)
 	if n < 8 || string(c.tail[n-4:]) != magic {
-		return 0, 0, 0, corrupt.At(max(c.size-4, 0), "the file does not end with %q: no Lance file, or a truncated one", magic)
+		return 0, 0, 0, corrupt.At(max(c.size-4, 0), "the file does not end with %q: not a Lance file, or truncated", magic)
 	}
 	c.version = Version{binary.LittleEndian.Uint16(c.tail[n-8:]), binary.LittleEndian.Uint16(c.tail[n-6:])}
 	if !c.version.Is20() && !c.version.IsStructural() {
-		return 0, 0, 0, corrupt.Unsupported(c.size-8, "Lance file version %s, where 2.0, 2.1 and 2.2 are read: write it with data_storage_version=\"2.1\"", c.version)
+		return 0, 0, 0, corrupt.Unsupported(c.size-8, "unsupported Lance file version %s (supported: 2.0, 2.1, 2.2): write it with data_storage_version=\"2.1\"", c.version)
 	}
 	if n < footerSize {
-		return 0, 0, 0, corrupt.At(0, "%d bytes, where the footer alone has %d", c.size, footerSize)
+		return 0, 0, 0, corrupt.At(0, "%d bytes, less than the %d bytes of the footer", c.size, footerSize)
 	}
 	footer := c.tail[n-footerSize:]
 	a, b, g := binary.LittleEndian.Uint64(footer), binary.LittleEndian.Uint64(footer[8:]), binary.LittleEndian.Uint64(footer[16:])
@@ -96,9 +96,9 @@ func (c *container) footer() (metadata, columnTable, globalTable int64, err erro
 	case a > b || b > g || g > end:
 		return 0, 0, 0, corrupt.At(c.size-footerSize, "column metadata at %d, their table at %d, that of global buffers at %d, in a file of %d bytes", a, b, g, c.size)
 	case columns*tableEntry > g-b:
-		return 0, 0, 0, corrupt.At(c.size-12, "%d columns, where their table has %d bytes", columns, g-b)
+		return 0, 0, 0, corrupt.At(c.size-12, "%d columns, but their table has %d bytes", columns, g-b)
 	case globals*tableEntry > end-g:
-		return 0, 0, 0, corrupt.At(c.size-16, "%d global buffers, where their table has %d bytes", globals, end-g)
+		return 0, 0, 0, corrupt.At(c.size-16, "%d global buffers, but their table has %d bytes", globals, end-g)
 	}
 	c.dataEnd = int64(a)
 	c.columns, c.globals = make([]extent, columns), make([]extent, globals)

@@ -157,7 +157,7 @@ const maxUnstored = 1 << 28
 // checkUnstored refuses values that only their number says there are: a list may claim any number of nulls.
 func checkUnstored(n, width uint64) error {
 	if n > maxUnstored/max(width, 1) {
-		return corrupt.Unsupported(-1, "%d values at once of which nothing is stored", n)
+		return corrupt.Unsupported(-1, "%d values at once without stored data", n)
 	}
 	return nil
 }

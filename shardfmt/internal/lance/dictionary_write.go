@@ -37,7 +37,7 @@ func (d *dictionaries) begin() {
 }
 
 // errFull is the reason to end a page before its time.
-var errFull = errors.New("a page with no room for another value of its dictionary")
+var errFull = errors.New("the dictionary of a page is full")
 
 func (d *dictionaries) add(a arrow.Array, from, to int) (int, error) {
 	dict := a.(*array.Dictionary)

@@ -16,7 +16,7 @@
 //
 // Since version 2.1 only values have columns. Nesting is stored with them as repetition and definition levels
 // (structural_levels.go), nulls are too. A page has one of four layouts (structural_encoding.go): mini-block, small chunks
-// that are compressed one by one; full-zip, large values each behind its levels; constant, one value or nothing but nulls;
+// that are compressed one by one; full-zip, large values each behind its levels; constant, one value or only nulls;
 // blob, places of values elsewhere in the file. Values go through a tree of compressive encodings (structural_values.go).
 //
 // Reading goes in windows: as many rows as all columns have in their page at hand, or as fit into a bounded number of

@@ -67,7 +67,7 @@ type encoding struct {
 	level  string // as text, for people
 
 	validity *encoding   // Nullable with some nulls; absent means that there are none
-	allNull  bool        // Nullable of nothing but nulls
+	allNull  bool        // Nullable of only nulls
 	values   *encoding   // Nullable, FixedSizeList: items, List: offsets, Binary and Dictionary: indices, Fsst: binary
 	more     *encoding   // Binary: bytes, Dictionary: items
 	inner    []*encoding // PackedStruct
@@ -120,7 +120,7 @@ func parseEncoding(b []byte, depth int) (*encoding, error) {
 		return e.parse(f.bytes, depth+1)
 	})
 	if err == nil && e == nil {
-		err = corrupt.At(-1, "an encoding of no kind")
+		err = corrupt.At(-1, "an encoding without type")
 	}
 	return e, err
 }

@@ -63,7 +63,7 @@ func unpackInline(b []byte, bits uint64, n int) ([]byte, error) {
 		}
 		width := readWord(b, size)
 		if width > bits || uint64(len(b)-size) < width*packedValues/8 {
-			return nil, corrupt.At(-1, "InlineBitpacking: width %d of values of %d bits, %d bytes left", width, bits, len(b)-size)
+			return nil, corrupt.At(-1, "InlineBitpacking: width %d of values of %d bits, %d bytes remain", width, bits, len(b)-size)
 		}
 		b = b[size:]
 		out = appendUnpacked(out, b, int(width), int(bits), min(n-done, packedValues), room)

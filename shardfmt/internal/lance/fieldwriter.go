@@ -94,7 +94,7 @@ type structField struct {
 	fields []fieldWriter
 }
 
-var errNullStruct = errors.New("a null struct, which version 2.0 has no place for: --" + optionNullStructs + " " + pushDown + " makes its fields null instead, --allow-lossy too, and counts them")
+var errNullStruct = errors.New("a null struct, which version 2.0 does not support: --" + optionNullStructs + " " + pushDown + " or --allow-lossy makes its fields null instead and counts them")
 
 func (f *structField) add(a arrow.Array, from, to int) error {
 	a = storageOf(a)

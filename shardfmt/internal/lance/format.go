@@ -60,7 +60,7 @@ func WriteSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
 		out.Compression = ""
 	}
 	if text, given := s[optionLevel]; given && out.Compression != schemeZstd {
-		return out, &fileformat.OptionError{Name: optionLevel, Value: text, What: "it goes with --" + optionCompression + " " + schemeZstd}
+		return out, &fileformat.OptionError{Name: optionLevel, Value: text, What: "it needs --" + optionCompression + " " + schemeZstd}
 	}
 	level, err := s.Int(optionLevel, 0, 1, 22)
 	if err != nil {

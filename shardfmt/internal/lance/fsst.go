@@ -67,7 +67,7 @@ func (t *symbolTable) expand(b []byte, offsets []uint64) ([]byte, error) {
 			}
 			n := t.lengths[code]
 			if n == 0 {
-				return nil, corrupt.At(int64(start), "code %d stands for no symbol", code)
+				return nil, corrupt.At(int64(start), "unknown symbol code %d", code)
 			}
 			out = append(out, t.symbols[code][:n]...)
 		}

@@ -101,14 +101,14 @@ func TestContradictionsAreRefused(t *testing.T) {
 		{"lists of 0 items", of(arrayEncoding(fixedListKind, appendMessage(nil, 2, flatOf(64, 0))), words(1)).file(t, pair, 1)},
 		{"lists of 3 items", of(arrayEncoding(fixedListKind, appendMessage(appendNumber(nil, 1, 3), 2, flatOf(64, 0))), words(1, 2, 3)).file(t, pair, 1)},
 		{"null adjustment of 3, which has to be more", of(listOf(3, 3), words(3)).file(t, lists, 1, items)},
-		{"lists of 4 items, where their column has 3", of(listOf(5, 4), words(4)).file(t, lists, 1, items)},
+		{"lists of 4 items, but their column has 3", of(listOf(5, 4), words(4)).file(t, lists, 1, items)},
 		{"beyond the 3", of(listOf(6, 3), words(5)).file(t, lists, 1, items)},
 		{"beyond the 2", of(binaryOf(9), words(3), []byte("ab")).file(t, text, 1)},
 		{"null adjustment of 0", of(binaryOf(0), words(2), []byte("ab")).file(t, text, 1)},
 		{"not UTF-8", of(binaryOf(9), words(2), []byte{0xC3, 0x28}).file(t, text, 1)},
 		{"is item 2 of a dictionary of 1", of(dictionary, words(1), []byte("x"), []byte{2}).file(t, text, 1)},
 		{"has 2 values for 1 rows", handmade{2, flatOf(64, 0), [][]byte{words(1, 2)}}.file(t, number, 1)},
-		{"2 columns, where the schema has 1", of(flatOf(64, 0), words(1)).file(t, number, 1, items)},
+		{"2 columns, but the schema has 1", of(flatOf(64, 0), words(1)).file(t, number, 1, items)},
 		{"encoding SimpleStruct of values of type struct", of(arrayEncoding(structKind, nil)).file(t, []Field{
 			{Name: "c", ID: 0, Parent: NoParent, LogicalType: "struct", Metadata: map[string]string{packedKey: "true"}},
 			{Name: "x", ID: 1, Parent: 0, LogicalType: "int64"}}, 1)},
@@ -188,7 +188,7 @@ func TestListExample(t *testing.T) {
 	}
 }
 
-// Lists of null claim to have any number of items, of which nothing is stored: they are refused instead of made.
+// Lists of null claim to have any number of items, without stored data: they are refused instead of made.
 func TestManyNullsOfNothing(t *testing.T) {
 	fields := []Field{{Name: "c", ID: 0, Parent: NoParent, LogicalType: "list"}, {Name: "item", ID: 1, Parent: 0, LogicalType: "int64", Nullable: true}}
 	n := uint64(1) << 40
@@ -201,7 +201,7 @@ func TestManyNullsOfNothing(t *testing.T) {
 	if err == nil {
 		_, err = s.Next(context.Background())
 	}
-	if !isTyped(err) || !strings.Contains(fmt.Sprint(err), "of which nothing is stored") {
+	if !isTyped(err) || !strings.Contains(fmt.Sprint(err), "without stored data") {
 		t.Errorf("%v", err)
 	}
 	if corrupt.Locate(err, "other", 0).Error() != err.Error() {

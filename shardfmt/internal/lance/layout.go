@@ -19,13 +19,13 @@ type layout struct {
 	asList bool
 }
 
-// maxEmptyRows bounds rows of nothing but nulls, of which a few bytes could claim any number.
+// maxEmptyRows bounds rows of only nulls, of which a few bytes could claim any number.
 const maxEmptyRows = 1 << 32
 
 // layouts deals out the columns of a file to its fields, in their order.
 func (f *File) layouts() error {
 	if n := f.desc.rows; n > maxEmptyRows && n/8 > uint64(f.c.size) {
-		return corrupt.Unsupported(-1, "%d rows in %d bytes, none of which can hold anything", n, f.c.size)
+		return corrupt.Unsupported(-1, "%d rows in %d bytes, which can't hold any values", n, f.c.size)
 	}
 	next := 0
 	for i, n := range f.nodes {
@@ -39,7 +39,7 @@ func (f *File) layouts() error {
 		}
 	}
 	if next != len(f.columns) {
-		return corrupt.At(-1, "%d columns, where the schema has %d", len(f.columns), next)
+		return corrupt.At(-1, "%d columns, but the schema has %d", len(f.columns), next)
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (b *builder) chain(ctx context.Context, l *layout) (*chain, error) {
 		b.base += inner.count
 	}
 	if b.items != nil && len(l.children) == 1 && b.base > l.children[0].column.length {
-		return nil, corrupt.At(-1, "field %q: lists of %d items, where their column has %d", l.node.Name, b.base, l.children[0].column.length)
+		return nil, corrupt.At(-1, "field %q: lists of %d items, but their column has %d", l.node.Name, b.base, l.children[0].column.length)
 	}
 	return out, nil
 }

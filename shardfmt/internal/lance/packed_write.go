@@ -29,7 +29,7 @@ func (d *packedRows) add(a arrow.Array, from, to int) (int, error) {
 	return to - from, nil
 }
 
-var errPackedNull = errors.New("null in a packed struct, which has no place for it")
+var errPackedNull = errors.New("null in a packed struct, which does not support nulls")
 
 // value appends value i of a field.
 func (d *packedRows) value(a arrow.Array, i, width int) error {

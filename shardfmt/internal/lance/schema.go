@@ -114,7 +114,7 @@ func Tree(fields []Field) ([]*Node, error) {
 		} else {
 			parent := known[f.Parent]
 			if parent == nil {
-				return nil, corrupt.At(-1, "field %q: its parent, %d, does not stand before it", f.Name, f.Parent)
+				return nil, corrupt.At(-1, "field %q: its parent, %d, does not precede it", f.Name, f.Parent)
 			}
 			if depth[f.ID] = depth[f.Parent] + 1; depth[f.ID] >= maxDepth {
 				return nil, corrupt.Unsupported(-1, "fields nested more than %d deep", maxDepth)

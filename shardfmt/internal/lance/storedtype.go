@@ -45,7 +45,7 @@ func (w *Writer) storedType(t arrow.DataType, n *Node, path string) (arrow.DataT
 		if isFixedNumber(t.ValueType) || arrow.IsBaseBinary(t.ValueType.ID()) {
 			return &arrow.DictionaryType{IndexType: t.IndexType, ValueType: t.ValueType}, nil
 		}
-		return nil, fmt.Errorf("a dictionary of %s: strings, binary values and numbers are all that Lance knows", t.ValueType)
+		return nil, fmt.Errorf("a dictionary of %s: Lance supports strings, binary values and numbers", t.ValueType)
 	}
 	return t, nil
 }

@@ -13,7 +13,7 @@ import (
 // maxLevels bounds the levels of a page that stores nothing else: runs of them take few bytes.
 const maxLevels = 1 << 26
 
-// constantPage is a page of one value, or of nothing but nulls, with the levels of its rows if they are needed.
+// constantPage is a page of one value, or of only nulls, with the levels of its rows if they are needed.
 type constantPage struct {
 	levelReader
 	t        arrow.DataType
@@ -110,7 +110,7 @@ func (d *constantPage) readLevels() error {
 		row++
 	}
 	if uint64(row) != d.rows {
-		return corrupt.At(-1, "repetition levels of %d rows, want %d", row, d.rows)
+		return corrupt.At(-1, "repetition levels of %d rows, expected %d", row, d.rows)
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func scalarBuffers(b []byte) ([][]byte, error) {
 	for i := range out {
 		size := uint64(binary.LittleEndian.Uint32(sizes[4*i:]))
 		if size > uint64(len(content)) {
-			return nil, corrupt.At(-1, "value of a constant page: buffer %d of %d bytes, %d are left", i, size, len(content))
+			return nil, corrupt.At(-1, "value of a constant page: buffer %d of %d bytes, but %d remain", i, size, len(content))
 		}
 		out[i], content = content[:size], content[size:]
 	}

@@ -429,7 +429,7 @@ func (c *codec) parseScheme(b []byte) error {
 			case 2:
 				c.scheme = schemeZstd
 			default:
-				return corrupt.Unsupported(-1, "compression scheme %d, where lz4 and zstd are known", f.value)
+				return corrupt.Unsupported(-1, "unknown compression scheme %d: must be lz4 or zstd", f.value)
 			}
 		case f.number(2):
 			c.level = fmt.Sprintf(" level %d", int32(f.value))

@@ -193,13 +193,13 @@ func (d *fullZip) decode(low, end uint64) (e entries, err error) {
 				}
 				length := readWord(b[at:], lengthSize)
 				if at += lengthSize; length > uint64(len(b)-at) {
-					return e, corrupt.At(int64(at), "value of %d bytes, %d are left", length, len(b)-at)
+					return e, corrupt.At(int64(at), "value of %d bytes, but %d remain", length, len(b)-at)
 				}
 				size = int(length)
 			}
 		}
 		if len(b)-at < size {
-			return e, corrupt.At(int64(at), "value of %d bytes, %d are left", size, len(b)-at)
+			return e, corrupt.At(int64(at), "value of %d bytes, but %d remain", size, len(b)-at)
 		}
 		content = append(content, b[at:at+size]...)
 		if at += size; lengthSize > 0 {
@@ -340,7 +340,7 @@ func (c *codec) eachRow(v *values) (*values, error) {
 			row = row[size:]
 		}
 		if len(row) > 0 {
-			return nil, corrupt.At(-1, "VariablePackedStruct: row %d has %d bytes behind its fields", i, len(row))
+			return nil, corrupt.At(-1, "VariablePackedStruct: row %d has %d bytes after its fields", i, len(row))
 		}
 	}
 	for k, f := range c.fields {

@@ -94,10 +94,10 @@ func (e *entries) check(n nesting, rows int) error {
 		}
 	}
 	if begun != rows {
-		return corrupt.At(-1, "levels of %d rows, want %d", begun, rows)
+		return corrupt.At(-1, "levels of %d rows, expected %d", begun, rows)
 	}
 	if visible := e.visible(n, 0, e.n); visible != e.values.Len() {
-		return corrupt.At(-1, "levels of %d values, there are %d", visible, e.values.Len())
+		return corrupt.At(-1, "levels of %d values, expected %d", visible, e.values.Len())
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func (l *layout) assemble(leaves []*leaf, depth int) (arrow.ArrayData, error) {
 	}
 	offsets, valid, missing := first.rows.offsets(first.nesting, i)
 	if items := offsets[len(offsets)-1]; items != uint64(children[0].Len()) {
-		return nil, corrupt.At(-1, "field %q: lists of %d items, there are %d", l.node.Name, items, children[0].Len())
+		return nil, corrupt.At(-1, "field %q: lists of %d items, expected %d", l.node.Name, items, children[0].Len())
 	}
 	narrowed, err := narrow(offsets, isLarge(storage))
 	if err != nil {

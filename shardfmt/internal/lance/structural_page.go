@@ -237,7 +237,7 @@ func (e *entries) rowsOf(n nesting, low, end uint64) (entries, error) {
 		row++
 	}
 	if from < 0 || row < end {
-		return entries{}, corrupt.At(-1, "repetition levels of %d rows, want %d", row, end)
+		return entries{}, corrupt.At(-1, "repetition levels of %d rows, expected %d", row, end)
 	}
 	return e.slice(n, from, to), nil
 }
@@ -309,10 +309,10 @@ func newMiniBlock(p *pageLayout, stored *page, t arrow.DataType, levels levelRea
 		due++
 	}
 	if len(stored.buffers) != due {
-		return nil, corrupt.At(-1, "mini-block page of %d buffers, want %d", len(stored.buffers), due)
+		return nil, corrupt.At(-1, "mini-block page of %d buffers, expected %d", len(stored.buffers), due)
 	}
 	if p.buffers != uint64(p.values.chunkBuffers()) {
-		return nil, corrupt.At(-1, "%v: %d buffers a chunk, want %d", p.values, p.buffers, p.values.chunkBuffers())
+		return nil, corrupt.At(-1, "%v: %d buffers per chunk, expected %d", p.values, p.buffers, p.values.chunkBuffers())
 	}
 	d.meta.extent, d.content.extent = stored.buffers[0], stored.buffers[1]
 	if p.dictionary != nil {
@@ -382,7 +382,7 @@ func (d *miniBlock) readChunks() error {
 			c.values = 1 << (word & 15)
 		}
 		if c.values > left || c.values > maxChunkValues {
-			return corrupt.At(d.meta.at, "chunk %d: %d values, %d are left", i, c.values, left)
+			return corrupt.At(d.meta.at, "chunk %d: %d values, but %d remain", i, c.values, left)
 		}
 		left -= c.values
 		if c.rows = c.values; d.layout.repDepth == 0 && i > 0 {
@@ -395,7 +395,7 @@ func (d *miniBlock) readChunks() error {
 		}
 	}
 	if last := &chunks[len(chunks)-1]; last.first+last.rows != d.rows {
-		return corrupt.At(d.meta.at, "chunks of %d rows, want %d", last.first+last.rows, d.rows)
+		return corrupt.At(d.meta.at, "chunks of %d rows, expected %d", last.first+last.rows, d.rows)
 	}
 	d.chunks = chunks
 	return nil
@@ -432,7 +432,7 @@ func (d *miniBlock) readRepetition(chunks []chunk) error {
 		goesOn = c.trails
 	}
 	if goesOn {
-		return corrupt.At(d.repetition.at, "the last row goes on behind the last chunk")
+		return corrupt.At(d.repetition.at, "the last row continues after the last chunk")
 	}
 	return nil
 }
@@ -633,7 +633,7 @@ func (d *miniBlock) decodeChunk(c *chunk) (out entries, err error) {
 		return out, corrupt.At(-1, "chunk of %d repetition levels and %d definition levels", out.n, len(out.def))
 	}
 	if n := out.visible(d.path, 0, out.n); uint64(n) != c.values {
-		return out, corrupt.At(-1, "chunk with levels of %d values, want %d", n, c.values)
+		return out, corrupt.At(-1, "chunk with levels of %d values, expected %d", n, c.values)
 	}
 	v, err := d.layout.values.chunk(buffers, int(c.values))
 	if err != nil {

@@ -47,7 +47,7 @@ func sized(b []byte, bitsEach uint64, n int) (*values, error) {
 func (c *codec) chunk(buffers [][]byte, n int) (*values, error) {
 	due := c.chunkBuffers()
 	if len(buffers) != due {
-		return nil, corrupt.At(-1, "%v: %d buffers a chunk, want %d", c, len(buffers), due)
+		return nil, corrupt.At(-1, "%v: %d buffers per chunk, expected %d", c, len(buffers), due)
 	}
 	switch c.kind {
 	case flatCodec, inlineCodec, outOfLineCodec:
@@ -221,7 +221,7 @@ func (c *codec) runs(b, lengths []byte, n int) (*values, error) {
 		total += readWord(lengths[i*lengthSize:], lengthSize)
 	}
 	if total < uint64(n) {
-		return nil, corrupt.At(-1, "Rle: runs of %d values, want %d", total, n)
+		return nil, corrupt.At(-1, "Rle: runs of %d values, expected %d", total, n)
 	}
 	out := make([]byte, 0, n*size)
 	for i := range count {

@@ -19,7 +19,7 @@ func walk(message string, b []byte, each func(f wireField) error) error {
 	for at := 0; at < len(b); {
 		num, typ, n := protowire.ConsumeTag(b[at:])
 		if n < 0 {
-			return corrupt.At(-1, "%s: no protobuf message: %v", message, protowire.ParseError(n))
+			return corrupt.At(-1, "%s: not a protobuf message: %v", message, protowire.ParseError(n))
 		}
 		f := wireField{num: num, typ: typ}
 		at += n

@@ -68,7 +68,7 @@ func NewWriter(w io.Writer, s *arrow.Schema, o WriteOptions) (*Writer, error) {
 	known := map[string]bool{}
 	for _, f := range s.Fields() {
 		if known[f.Name] {
-			return nil, fmt.Errorf("two columns are called %q, which a Lance file can't tell apart", f.Name)
+			return nil, fmt.Errorf("two columns are called %q, which a Lance file can't distinguish", f.Name)
 		}
 		known[f.Name] = true
 		n, field, err := out.field(f, NoParent, f.Name)

@@ -39,7 +39,7 @@ func (w *Writer) indexZones() error {
 	for _, name := range w.o.ZoneColumns {
 		i := slices.IndexFunc(w.nodes, func(n *Node) bool { return n.Name == name })
 		if i < 0 {
-			return fmt.Errorf("zone map of column %q, which there is not", name)
+			return fmt.Errorf("zone map of unknown column %q", name)
 		}
 		leaf, ok := w.fields[i].(*leafField)
 		t := logicalTypes[w.nodes[i].LogicalType]

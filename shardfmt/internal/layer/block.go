@@ -22,7 +22,7 @@ func parseData(b []byte, p Pair, rows uint64, last bool) (*dataBlock, error) {
 	le := binary.LittleEndian
 	n := le.Uint32(b[8:])
 	if uint64(n) != rows {
-		return nil, corrupt.At(8, "a data block of %d rows, where its parent says %d", n, rows)
+		return nil, corrupt.At(8, "a data block of %d rows, but its parent says %d", n, rows)
 	}
 	d := &dataBlock{b: b, n: int(n)}
 	var err error
@@ -109,7 +109,7 @@ func parseIndex(b []byte, rows uint64, fileEnd int64, keyless bool) (*indexBlock
 	before := uint64(0)
 	for i := range x.n {
 		if t := x.totals.at(i); t <= before {
-			return nil, corrupt.At(12, "child %d of an index block ends at row %d, behind row %d", i, t, before)
+			return nil, corrupt.At(12, "child %d of an index block ends at row %d, after row %d", i, t, before)
 		} else {
 			before = t
 		}
@@ -118,7 +118,7 @@ func parseIndex(b []byte, rows uint64, fileEnd int64, keyless bool) (*indexBlock
 		}
 	}
 	if before != rows {
-		return nil, corrupt.At(12, "an index block of %d rows, where its parent says %d", before, rows)
+		return nil, corrupt.At(12, "an index block of %d rows, but its parent says %d", before, rows)
 	}
 	return x, nil
 }

@@ -47,7 +47,7 @@ func (g Group) Owned(ctx context.Context) (Group, error) {
 	}
 	last, err := c.Group()
 	if err == nil && last.end < out.start {
-		err = corrupt.Locate(corrupt.At(-1, "a group of rows from %d, behind one to %d", out.start, last.end), g.f.url, 0)
+		err = corrupt.Locate(corrupt.At(-1, "a group of rows from %d after one to %d", out.start, last.end), g.f.url, 0)
 	}
 	out.end = last.end
 	return out, err
@@ -145,7 +145,7 @@ func (c *Cursor) enter(ctx context.Context, n node) (err error) {
 }
 
 // ErrNoRow is a cursor that stands on no row.
-var ErrNoRow = errors.New("the cursor stands on no row")
+var ErrNoRow = errors.New("the cursor is not on a row")
 
 // Key of the row. Byte strings are parts of a block, which others use too.
 func (c *Cursor) Key() (Value, error) {

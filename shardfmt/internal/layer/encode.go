@@ -69,7 +69,7 @@ func (t Type) appendValue(dst []byte, v Value) []byte {
 
 // takeValue is the way back; it gives what follows the value.
 func (t Type) takeValue(b []byte) (v Value, rest []byte, err error) {
-	short := corrupt.At(-1, "a spilled record is cut short")
+	short := corrupt.At(-1, "a spilled record is truncated")
 	if len(b) == 0 {
 		return v, nil, short
 	}

@@ -101,7 +101,7 @@ func (x *extension) parse(b []byte, columns int, size int64) error {
 		switch n {
 		case 1:
 			if x.Types, err = ParseTypes(string(body)); err == nil && len(x.Types) != columns {
-				err = fmt.Errorf("types of %d columns, where there are %d", len(x.Types), columns)
+				err = fmt.Errorf("types of %d columns, expected %d", len(x.Types), columns)
 			}
 		case 2:
 			x.Name = string(body)
@@ -169,7 +169,7 @@ func (f *File) describe(ctx context.Context, trailer []byte) error {
 	}
 	b := trailer[extensionAt:]
 	if string(b[:4]) != magicRecord {
-		return corrupt.At(extensionAt, "%q where a record %q is announced", b[:4], magicRecord)
+		return corrupt.At(extensionAt, "%q where record %q was expected", b[:4], magicRecord)
 	}
 	le := binary.LittleEndian
 	if v := le.Uint16(b[4:]); v != extensionVersion {
@@ -187,7 +187,7 @@ func (f *File) describe(ctx context.Context, trailer []byte) error {
 		message = message[:n]
 	}
 	if err := f.x.parse(message, len(f.t.columns), f.size); err != nil {
-		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: extensionAt, What: "the record in the trailer makes no sense", Err: err}
+		return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: extensionAt, What: "invalid record in the trailer", Err: err}
 	}
 	if announced := f.t.incompatible&incompatibleKeyless != 0; announced != (f.x.keyless != 0) {
 		return corrupt.At(extensionAt, "columns without a value index: %#x, announced: %t", f.x.keyless, announced)
@@ -200,7 +200,7 @@ func (f *File) unknownRecord(v uint16) error {
 	if f.t.incompatible&incompatibleKeyless == 0 {
 		return nil
 	}
-	return corrupt.Unsupported(extensionAt+4, "version %d of the record without which the file can't be read", v)
+	return corrupt.Unsupported(extensionAt+4, "unsupported version %d of the required record", v)
 }
 
 func (f *File) extensionBlock(ctx context.Context, offset uint64, size uint32) ([]byte, error) {

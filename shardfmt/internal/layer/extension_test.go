@@ -50,7 +50,7 @@ func TestFilesDescribeThemselves(t *testing.T) {
 		}) {
 			t.Errorf("%+v, %v", x, err)
 		}
-		if _, _, err := open(t, data, "u64,()"); err == nil || !strings.Contains(err.Error(), "the file says i64,opt<i64>") {
+		if _, _, err := open(t, data, "u64,()"); err == nil || !strings.Contains(err.Error(), "the file has i64,opt<i64>") {
 			t.Errorf("other types: %v", err)
 		}
 	}

@@ -57,7 +57,7 @@ func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*
 	}
 	f := &File{st: st, url: url, size: info.Size, types: types, tail: tail, blocks: map[int64]any{}, keep: cacheBytes}
 	if f.size < trailerSize || f.size%blockUnit != 0 {
-		return nil, corrupt.Locate(corrupt.At(0, "%d bytes, where a layer file has a multiple of %d", f.size, blockUnit), url, 0)
+		return nil, corrupt.Locate(corrupt.At(0, "%d bytes: the size of a layer file is a multiple of %d", f.size, blockUnit), url, 0)
 	}
 	if f.t, err = parseTrailer(tail[len(tail)-trailerSize:], f.size); err != nil {
 		return nil, corrupt.Locate(err, url, f.size-trailerSize)
@@ -69,7 +69,7 @@ func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*
 	case types == nil:
 		f.types = said
 	case said != nil && TypesText(said) != TypesText(types):
-		return nil, &fileformat.OptionError{Name: optionTypes, Value: TypesText(types), What: "the file says " + TypesText(said)}
+		return nil, &fileformat.OptionError{Name: optionTypes, Value: TypesText(types), What: "the file has " + TypesText(said)}
 	}
 	if types != nil && len(types) != len(f.t.columns) {
 		return nil, &fileformat.OptionError{Name: optionTypes, Value: TypesText(types), What: fmt.Sprintf("the file has %d columns", len(f.t.columns))}

@@ -70,10 +70,10 @@ func checkSeal(b []byte, magic string) error {
 		return corrupt.At(0, "a block of %d bytes", len(b))
 	}
 	if got, want := crc32.Checksum(b[4:], castagnoli), binary.LittleEndian.Uint32(b); got != want {
-		return corrupt.At(0, "the checksum of a block is %08x, it says %08x", got, want)
+		return corrupt.At(0, "the checksum of a block is %08x, expected %08x", got, want)
 	}
 	if string(b[4:8]) != magic {
-		return corrupt.At(4, "a block %q where %q is expected", b[4:8], magic)
+		return corrupt.At(4, "a block %q, expected %q", b[4:8], magic)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (c Compression) unpack(stored []byte) ([]byte, error) {
 		return nil, corrupt.Unsupported(0, "compression %d", c)
 	}
 	if err != nil {
-		return nil, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 4, What: "a block does not unpack", Err: err}
+		return nil, &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 4, What: "a block can't be decompressed", Err: err}
 	}
 	return out, nil
 }
@@ -160,7 +160,7 @@ func (c Compression) unpackSized(packed []byte) ([]byte, error) {
 	if c == Zstd {
 		out, err := zstdDecoder.DecodeAll(packed[4:], nil)
 		if err == nil && len(out) != int(size) {
-			err = corrupt.At(4, "%d bytes, where %d are announced", len(out), size)
+			err = corrupt.At(4, "%d bytes, expected %d", len(out), size)
 		}
 		return out, err
 	}
@@ -170,7 +170,7 @@ func (c Compression) unpackSized(packed []byte) ([]byte, error) {
 	out := make([]byte, size)
 	n, err := lz4.UncompressBlock(packed[4:], out)
 	if err == nil && n != len(out) {
-		err = corrupt.At(4, "%d bytes, where %d are announced", n, len(out))
+		err = corrupt.At(4, "%d bytes, expected %d", n, len(out))
 	}
 	return out, err
 }

@@ -20,7 +20,7 @@ func (f *File) Inspect(ctx context.Context, detail int) (*fileformat.Inspection,
 		}
 		x.Schema = s.Fields
 	} else {
-		x.Warnings = append(x.Warnings, "the file does not say its types: --"+optionTypes+" gives them")
+		x.Warnings = append(x.Warnings, "the file has no types: --"+optionTypes+" sets them")
 	}
 	x.Parts = append(x.Parts, fileformat.Part{Name: "trailer", Facts: []fileformat.Fact{
 		{Name: "compression", Value: f.t.compression.String()}, {Name: "columns", Value: len(f.t.columns)},
@@ -200,7 +200,7 @@ func (w *walker) leaf(ctx context.Context, n node, d *dataBlock) (first Value, e
 				return first, err
 			}
 			if g.start != w.nextGroup {
-				return first, corrupt.Locate(corrupt.At(n.offset, "row %d owns rows from %d on, where %d is next", n.start+uint64(i), g.start, w.nextGroup), w.f.url, 0)
+				return first, corrupt.Locate(corrupt.At(n.offset, "row %d owns rows from %d, expected from %d", n.start+uint64(i), g.start, w.nextGroup), w.f.url, 0)
 			}
 			w.nextGroup = g.end
 		}
@@ -295,7 +295,7 @@ func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt
 	if spare := f.size - r.Bytes; spare > 0 {
 		r.UnprotectedBytes = spare
 		if len(r.Errors) == 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%d bytes belong to no block that can be reached", spare))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d bytes belong to no reachable block", spare))
 		}
 	}
 	r.OK = len(r.Errors) == 0
@@ -333,7 +333,7 @@ func (f *File) verifyFilters(ctx context.Context, r *corrupt.Report) (func(row u
 }
 
 func (f *File) denied(offset int64) error {
-	return corrupt.Locate(corrupt.At(offset, "the filter denies a key that is there"), f.url, 0)
+	return corrupt.Locate(corrupt.At(offset, "the filter excludes an existing key"), f.url, 0)
 }
 
 // verifyPartitions checks the table of filters, and each filter when the first of its rows comes.

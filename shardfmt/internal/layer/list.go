@@ -37,7 +37,7 @@ func (t Type) appendElement(dst []byte, v Value) []byte {
 
 // takeElement is the way back; it gives what follows the value.
 func (t Type) takeElement(b []byte) (v Value, rest []byte, err error) {
-	short := corrupt.At(-1, "a list is cut short")
+	short := corrupt.At(-1, "a list is truncated")
 	if t.Optional {
 		if len(b) == 0 || b[0] > 1 {
 			return v, nil, short
@@ -78,7 +78,7 @@ func (t Type) elements(b []byte, visit func(key, aux Value) error) error {
 			return err
 		}
 		if !first && t.Elem.Key.compare(last, key) >= 0 {
-			return corrupt.At(-1, "the keys of a list do not rise")
+			return corrupt.At(-1, "the keys of a list are not ascending")
 		}
 		if err := visit(key, aux); err != nil {
 			return err

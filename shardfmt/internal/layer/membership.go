@@ -121,7 +121,7 @@ func parseModules(t Type, b []byte) (Filter, error) {
 			set += bits.OnesCount64(w)
 		}
 		if said := le.Uint64(b[24+8*m:]); said != uint64(set) {
-			return nil, corrupt.At(int64(24+8*m), "module %d has %d bits, it says %d", m, set, said)
+			return nil, corrupt.At(int64(24+8*m), "module %d has %d bits, expected %d", m, set, said)
 		}
 		f.words = append(f.words, part)
 		at += 8 * words

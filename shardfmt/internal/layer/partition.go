@@ -202,7 +202,7 @@ func (f *File) probe(ctx context.Context, key Value, row uint64) (bool, error) {
 func checkUnit(unit []byte) error {
 	want := binary.LittleEndian.Uint32(unit[bloom.BlockSize:])
 	if got := crc32.Checksum(unit[:bloom.BlockSize], castagnoli); got != want {
-		return corrupt.At(0, "the checksum of a unit of a filter is %08x, it says %08x", got, want)
+		return corrupt.At(0, "the checksum of a unit of a filter is %08x, expected %08x", got, want)
 	}
 	return nil
 }

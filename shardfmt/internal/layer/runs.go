@@ -19,7 +19,7 @@ var ErrRuns = errors.New("these files can't be merged")
 // came as files.
 func MergeRuns(ctx context.Context, to io.Writer, runs []*File, o WriteOptions) error {
 	if len(runs) == 0 {
-		return fmt.Errorf("%w: there are none", ErrRuns)
+		return fmt.Errorf("%w: no files", ErrRuns)
 	}
 	types := runs[0].types
 	for _, f := range runs {
@@ -29,7 +29,7 @@ func MergeRuns(ctx context.Context, to io.Writer, runs []*File, o WriteOptions) 
 	}
 	weight := types[len(types)-1].Aux
 	if weight.Kind < I8 || weight.Kind > I64 || weight.Optional {
-		return fmt.Errorf("%w: the last auxiliary value is of type %s, where weights are i8 to i64", ErrRuns, weight)
+		return fmt.Errorf("%w: the last auxiliary value is of type %s: weights must be i8 to i64", ErrRuns, weight)
 	}
 	w, err := NewWriter(to, types, o)
 	if err != nil {

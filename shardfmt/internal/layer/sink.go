@@ -125,7 +125,7 @@ func (s *sink) match(from *arrow.Schema) error {
 	var want *arrow.Schema
 	s.parts, want = parts(s.types)
 	if from.NumFields() != len(s.parts) {
-		return &fileformat.OptionError{Name: optionTypes, Value: TypesText(s.types), What: fmt.Sprintf("there are %d columns for its %d values", from.NumFields(), len(s.parts))}
+		return &fileformat.OptionError{Name: optionTypes, Value: TypesText(s.types), What: fmt.Sprintf("it has %d values for %d columns", from.NumFields(), len(s.parts))}
 	}
 	named := true
 	for _, f := range want.Fields() {
@@ -234,7 +234,7 @@ func (s *sink) drain() error {
 	return nil
 }
 
-var errNull = errors.New("null, where the type is not opt<…>")
+var errNull = errors.New("null, but the type is not opt<…>")
 
 // reader gives the values of an array as those of a type, each exactly as it is.
 func (t Type) reader(a arrow.Array) (func(i int) (Value, error), error) {
@@ -304,7 +304,7 @@ func (t Type) fromText(s string) (Value, error) {
 
 func (t Type) fromBytes(b []byte) (Value, error) {
 	if t.Kind == Opaque && len(b) != t.Size {
-		return Value{}, fmt.Errorf("%d bytes, where %s has %d", len(b), t, t.Size)
+		return Value{}, fmt.Errorf("%d bytes, but %s has %d", len(b), t, t.Size)
 	}
 	return Value{Bytes: b}, nil
 }

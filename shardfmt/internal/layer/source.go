@@ -16,7 +16,7 @@ import (
 )
 
 // errNoTypes is a file whose values can't be read, for nobody said what they are.
-var errNoTypes = &fileformat.OptionError{Name: optionTypes, Value: "", What: "a layer file does not say its types: give key and aux of each column, as in i64,string/u64,()"}
+var errNoTypes = &fileformat.OptionError{Name: optionTypes, Value: "", What: "the layer file has no types: set key and aux of each column, such as i64,string/u64,()"}
 
 // Schema implements fileformat.File: k0, a0, k1, a1 and so on, without those of ().
 func (f *File) Schema() *arrow.Schema {

@@ -64,7 +64,7 @@ func parseTrailer(b []byte, size int64) (*trailer, error) {
 	le := binary.LittleEndian
 	t := &trailer{version: le.Uint32(b[8:]), compression: Compression(b[12])}
 	if t.version < version {
-		return nil, corrupt.Unsupported(8, "version %d, where %d is the oldest that is read", t.version, version)
+		return nil, corrupt.Unsupported(8, "unsupported version %d: the oldest supported is %d", t.version, version)
 	}
 	if t.compression > Zstd {
 		return nil, corrupt.Unsupported(12, "compression %d", b[12])
@@ -122,7 +122,7 @@ func (t *trailer) parseRest(b []byte, base, size int64) (err error) {
 	offset, length := le.Uint64(b), uint64(le.Uint32(b[8:]))
 	t.compatible, t.incompatible = le.Uint64(b[12:]), le.Uint64(b[20:])
 	if unknown := t.incompatible &^ knownIncompatible; unknown != 0 {
-		return corrupt.Unsupported(base+20, "features %#x, without which the file can't be read", unknown)
+		return corrupt.Unsupported(base+20, "unsupported required features %#x", unknown)
 	}
 	if t.compatible&compatibleFilter64 != 0 {
 		offset, length = le.Uint64(b[28:]), le.Uint64(b[36:])

@@ -148,7 +148,7 @@ func ParseTypes(text string) ([]Pair, error) {
 		out = append(out, p)
 	}
 	if len(out) > maxColumns {
-		return nil, fmt.Errorf("%d columns, where %d are the most", len(out), maxColumns)
+		return nil, fmt.Errorf("%d columns, more than the limit of %d", len(out), maxColumns)
 	}
 	return out, nil
 }
@@ -197,7 +197,7 @@ func parseType(text string) (Type, error) {
 		inner, ok = strings.CutSuffix(inner, ">")
 		elem, err := parsePair(inner)
 		if err != nil || !ok || elem.Key.Kind == Opaque || elem.Aux.Kind == List {
-			return Type{}, fmt.Errorf("%q is not a type: list<KEY,AUX> of types that are no lists", text)
+			return Type{}, fmt.Errorf("%q is not a type: list<KEY,AUX> of types that are not lists", text)
 		}
 		return listType(elem), nil
 	}

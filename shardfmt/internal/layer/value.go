@@ -141,7 +141,7 @@ func (t Type) get(block []byte, at int) (v Value, err error) {
 			return Value{None: true}, nil
 		case 1:
 		default:
-			return v, corrupt.At(int64(at), "%d where 0 or 1 reports whether there is a value", block[at])
+			return v, corrupt.At(int64(at), "invalid presence flag %d of a value: must be 0 or 1", block[at])
 		}
 		at += t.align()
 	}

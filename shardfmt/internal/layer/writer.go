@@ -148,10 +148,10 @@ func (w *Writer) describe(types []Pair) error {
 		w.x.keyless |= 1 << i
 	}
 	if (!w.x.empty() || o.Filter == Partitioned) && len(types) > extensionColumns {
-		return fmt.Errorf("%w: %d columns leave no room for a name, settings, types, partitioned filters or an index without keys, which need %d at most", corrupt.ErrUnsupported, len(types), extensionColumns)
+		return fmt.Errorf("%w: %d columns are too many for a name, settings, types, partitioned filters or an index without keys, which allow at most %d", corrupt.ErrUnsupported, len(types), extensionColumns)
 	}
 	if o.Filter == Partitioned && w.x.keyless&1 != 0 {
-		return fmt.Errorf("%w: a partitioned filter is found by the value index, which the first column shall not have", corrupt.ErrUnsupported)
+		return fmt.Errorf("%w: a partitioned filter needs the value index of the first column", corrupt.ErrUnsupported)
 	}
 	return nil
 }

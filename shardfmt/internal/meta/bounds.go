@@ -103,7 +103,7 @@ func parseBounds(packed []byte, stripes int) (*Bounds, error) {
 	for len(raw) > 0 {
 		n, k := binary.Uvarint(raw)
 		if k <= 0 || n > uint64(len(raw)-k)+1 {
-			return nil, fmt.Errorf("property %s: message %d is longer than what is left", PropertyBounds, len(b.messages))
+			return nil, fmt.Errorf("property %s: message %d is longer than the remaining bytes", PropertyBounds, len(b.messages))
 		}
 		raw = raw[k:]
 		if n == 0 {
@@ -161,7 +161,7 @@ func (r *Root) CheckBounds(ctx context.Context) error {
 				return err
 			}
 			if string(boundsOf(d.GetField())) != string(b.messages[int(id)*b.stripes+i]) {
-				return corrupt.Locate(corrupt.At(-1, "property %s says of field %d in stripe %d what its descriptor doesn't",
+				return corrupt.Locate(corrupt.At(-1, "property %s contradicts the descriptor of field %d in stripe %d",
 					PropertyBounds, id, i), r.url, 0)
 			}
 		}

@@ -26,10 +26,10 @@ const (
 // a later major version is not read.
 func checkMagic(b []byte) error {
 	if len(b) < len(Magic) || string(b[:4]) != string(Magic[:4]) {
-		return corrupt.At(0, "no Amudai object: the magic is missing")
+		return corrupt.At(0, "not an Amudai object: the magic is missing")
 	}
 	if b[7] > majorVersion {
-		return corrupt.Unsupported(7, "format version %d, read is up to %d", b[7], majorVersion)
+		return corrupt.Unsupported(7, "unsupported format version %d: the newest supported is %d", b[7], majorVersion)
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func TailSize(suffix []byte, objectSize int64) (int64, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(suffix[end-4:]))
 	if n >= maxDirectory {
-		return 0, corrupt.At(objectSize-12, "directory of %d bytes, allowed are less than %d", n, maxDirectory)
+		return 0, corrupt.At(objectSize-12, "directory of %d bytes, not below the limit of %d", n, maxDirectory)
 	}
 	size := 4 + n + tailFixed
 	if size+int64(len(Magic)) > objectSize {
@@ -65,7 +65,7 @@ func ParseTail(suffix []byte, objectSize int64) (*metapb.ShardDirectory, int64, 
 		return nil, 0, 0, err
 	}
 	if size > int64(len(suffix)) {
-		return nil, 0, 0, corrupt.At(objectSize-12, "directory of %d bytes is longer than what was read", size)
+		return nil, 0, 0, corrupt.At(objectSize-12, "directory of %d bytes is longer than the bytes read", size)
 	}
 	if int64(len(suffix)) == objectSize {
 		if err := checkMagic(suffix); err != nil {
@@ -76,7 +76,7 @@ func ParseTail(suffix []byte, objectSize int64) (*metapb.ShardDirectory, int64, 
 	end := objectSize - 12
 	tail := suffix[int64(len(suffix))-size:]
 	if first := int64(binary.LittleEndian.Uint32(tail)); first != size-4-tailFixed {
-		return nil, 0, 0, corrupt.At(start, "directory is %d bytes long here and %d behind it", first, size-4-tailFixed)
+		return nil, 0, 0, corrupt.At(start, "directory has length %d in its header and %d in its footer", first, size-4-tailFixed)
 	}
 	payload, err := Unframe(tail[:size-12])
 	if err != nil {

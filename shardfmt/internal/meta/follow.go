@@ -144,7 +144,7 @@ func (f *follower) reference(anchor string, ref *metapb.DataRef, way []place) (*
 	f.bytes += p.end - p.start
 	switch {
 	case slices.Contains(way, p):
-		return nil, corrupt.Locate(corrupt.At(p.start, "a value refers to itself in a circle of %d references", len(way)-slices.Index(way, p)), p.url, 0)
+		return nil, corrupt.Locate(corrupt.At(p.start, "circular value of %d references", len(way)-slices.Index(way, p)), p.url, 0)
 	case len(way) == maxHops:
 		return nil, corrupt.Locate(corrupt.At(p.start, "a value is more than %d references away", maxHops), p.url, 0)
 	case f.references > maxFollowed:

@@ -39,7 +39,7 @@ func Unframe(b []byte) ([]byte, error) {
 	}
 	n := uint64(binary.LittleEndian.Uint32(b))
 	if n+FrameOverhead > uint64(len(b)) {
-		return nil, corrupt.At(0, "message says %d bytes, its range holds %d", n, len(b)-FrameOverhead)
+		return nil, corrupt.At(0, "message of %d bytes in a range of %d bytes", n, len(b)-FrameOverhead)
 	}
 	payload := b[4 : 4+n : 4+n]
 	if want, got := binary.LittleEndian.Uint32(b[4+n:]), Checksum(payload); want != got {

@@ -51,7 +51,7 @@ func (b *Properties) Set(name string, v *metapb.AnyValue) {
 func (b Properties) Check() error {
 	for _, p := range b {
 		if !utf8.ValidString(p.GetName()) || p.GetName() == "" {
-			return corrupt.At(-1, "property name %q is empty or no UTF-8", p.GetName())
+			return corrupt.At(-1, "property name %q is empty or not UTF-8", p.GetName())
 		}
 		if err := CheckValue(p.GetValue()); err != nil {
 			return err

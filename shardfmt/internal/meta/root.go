@@ -189,7 +189,7 @@ func (r *Root) follow(url string) error {
 	}
 	out, err := st.LeadsOut(context.Background(), url, folders)
 	if err == nil && out {
-		err = &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a symbolic link that leads out of the shard's folder"}
+		err = &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "a symbolic link that leaves the shard's folder"}
 	}
 	if err == nil {
 		r.mu.Lock()

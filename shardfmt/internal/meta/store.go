@@ -81,7 +81,7 @@ func readTail(ctx context.Context, st Store, url string, size int64, parts bool)
 			return nil, 0, nil, outside(err, url, size-n, size)
 		}
 		if info.Size != size && info.Size > 0 {
-			return nil, 0, nil, corrupt.Locate(corrupt.At(-1, "object has %d bytes, %d were expected", info.Size, size), url, 0)
+			return nil, 0, nil, corrupt.Locate(corrupt.At(-1, "object has %d bytes, expected %d", info.Size, size), url, 0)
 		}
 	} else {
 		var info blobio.Info

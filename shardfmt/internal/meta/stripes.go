@@ -62,7 +62,7 @@ func checkStripes(dir *metapb.ShardDirectory, stripes []*metapb.StripeDirectory)
 			return corrupt.At(0, "stripe %d has no field_list_ref", i)
 		}
 		if s.ShardPosition != records {
-			return corrupt.At(0, "stripe %d starts at record %d, %d come before it", i, s.ShardPosition, records)
+			return corrupt.At(0, "stripe %d starts at record %d, but %d records precede it", i, s.ShardPosition, records)
 		}
 		if s.DeletedRecordCount > s.TotalRecordCount {
 			return corrupt.At(0, "stripe %d: %d of %d records are deleted", i, s.DeletedRecordCount, s.TotalRecordCount)

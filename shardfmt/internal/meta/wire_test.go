@@ -408,8 +408,8 @@ func TestFollow(t *testing.T) {
 	if !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
 	}
-	if err == nil || !strings.Contains(err.Error(), "circle") {
-		t.Fatalf("%v, want an error with %q", err, "circle")
+	if err == nil || !strings.Contains(err.Error(), "circular") {
+		t.Fatalf("%v, want an error with %q", err, "circular")
 	}
 	_, err = r.Follow(ctx, r.URL(), ref(NewRef("../x", 0, 8)))
 	if err == nil || !strings.Contains(err.Error(), "unsafe reference") {
@@ -458,8 +458,8 @@ func TestFollowIntoOtherObjects(t *testing.T) {
 	if !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
 	}
-	if err == nil || !strings.Contains(err.Error(), "circle") {
-		t.Fatalf("%v, want an error with %q", err, "circle")
+	if err == nil || !strings.Contains(err.Error(), "circular") {
+		t.Fatalf("%v, want an error with %q", err, "circular")
 	}
 }
 

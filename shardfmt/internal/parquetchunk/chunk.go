@@ -138,7 +138,7 @@ func guarded(do func() error) (err error) {
 				err = x.error
 				return
 			}
-			err = fmt.Errorf("the reader gives up: %v", v)
+			err = fmt.Errorf("invalid file: %v", v)
 		}
 	}()
 	return do()

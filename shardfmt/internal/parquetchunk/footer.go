@@ -47,7 +47,7 @@ func ParseTail(tail []byte, size int64, mem *budget.Account) (f *Footer, more in
 		return nil, 0, corrupt.Unsupported(size-trailer, "a Parquet file with an encrypted footer")
 	}
 	if string(end[4:]) != magic {
-		return nil, 0, corrupt.At(size-trailer, "no Parquet file ends here")
+		return nil, 0, corrupt.At(size-trailer, "not a Parquet file: missing footer magic")
 	}
 	length := int64(binary.LittleEndian.Uint32(end))
 	at := size - trailer - length
@@ -55,7 +55,7 @@ func ParseTail(tail []byte, size int64, mem *budget.Account) (f *Footer, more in
 	case at < int64(len(magic)):
 		return nil, 0, corrupt.At(size-trailer, "a Parquet footer of %d bytes in a file of %d", length, size)
 	case length > maxFooter:
-		return nil, 0, corrupt.Unsupported(size-trailer, "a Parquet footer of %d bytes, %d are read", length, maxFooter)
+		return nil, 0, corrupt.Unsupported(size-trailer, "a Parquet footer of %d bytes, more than the limit of %d", length, maxFooter)
 	case length+trailer > int64(len(tail)):
 		return nil, length + trailer, nil
 	}

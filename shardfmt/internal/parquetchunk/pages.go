@@ -43,14 +43,14 @@ func (c *Chunk) Map(pages []byte, mem *budget.Account) (*colstream.MapBuilder, e
 	err := c.eachPage(pages, mem, func(page file.Page, end int) (more bool, err error) {
 		n := int64(page.NumValues())
 		if n <= 0 || n > maxPageRows || uint64(n) > c.Rows-rows {
-			return false, corrupt.At(int64(at), "column %q: a page of %d values behind %d of %d", c.column.Path(), n, rows, c.Rows)
+			return false, corrupt.At(int64(at), "column %q: a page of %d values after %d of %d", c.column.Path(), n, rows, c.Rows)
 		}
 		out.Add(uint32(n), uint32(end-at))
 		rows, at = rows+uint64(n), end
 		return true, nil
 	})
 	if err == nil && (rows != c.Rows || at != len(pages)) {
-		err = corrupt.At(int64(c.Pages.Start)+int64(at), "column %q: the pages hold %d of %d values, %d bytes are left", c.column.Path(), rows, c.Rows, len(pages)-at)
+		err = corrupt.At(int64(c.Pages.Start)+int64(at), "column %q: the pages hold %d of %d values, %d bytes remain", c.column.Path(), rows, c.Rows, len(pages)-at)
 	}
 	return out, err
 }

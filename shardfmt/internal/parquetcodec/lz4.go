@@ -21,7 +21,7 @@ func init() { compress.RegisterCodec(compress.Codecs.Lz4, codec{}) }
 
 var (
 	errWrite    = errors.New("the codec LZ4 is deprecated, and not written")
-	errUnpacked = errors.New("a page of the codec LZ4 in none of its framings")
+	errUnpacked = errors.New("a page of the codec LZ4 in an unknown framing")
 	frameMagic  = []byte{0x04, 0x22, 0x4D, 0x18}
 )
 

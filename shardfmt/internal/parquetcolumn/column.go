@@ -211,7 +211,7 @@ func (c *Column) dense(n int) (err error) {
 func (c *Column) page() (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("the reader gives up: %v", v)
+			err = fmt.Errorf("invalid file: %v", v)
 		}
 	}()
 	if c.pages == nil {
@@ -313,7 +313,7 @@ func (c *Column) begin2(p *file.DataPageV2) error {
 func (c *Column) begin(p file.DataPage, levels, data []byte) (err error) {
 	n := int64(p.NumValues())
 	if n < 0 || n > c.rows {
-		return fmt.Errorf("a page of %d rows where %d are left", n, c.rows)
+		return fmt.Errorf("a page of %d rows, but %d remain", n, c.rows)
 	}
 	c.rows, c.left = c.rows-n, int(n)
 	c.levels, _ = newHybrid(levels, 1)
@@ -329,7 +329,7 @@ func (c *Column) begin(p file.DataPage, levels, data []byte) (err error) {
 			c.codes, err = newHybrid(data[1:], int(data[0]))
 		}
 	default:
-		return fmt.Errorf("values encoded as %v, which the footer doesn't say", e)
+		return fmt.Errorf("values encoded as %v, which the footer doesn't list", e)
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func (h *hybrid) beginRun(n int) error {
 		h.value |= uint32(b) << (8 * i)
 	}
 	if uint64(h.value)>>h.width != 0 {
-		return errors.New("a run of a number that has more bits than the others")
+		return errors.New("a run of a value wider than the bit width")
 	}
 	h.run, h.data = n, h.data[size:]
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-var errTexts = errors.New("a batch with more than 2 GiB of texts in a column: ask for fewer rows at once")
+var errTexts = errors.New("a batch with more than 2 GiB of texts in a column: read fewer rows at once")
 
 // texts are byte arrays, whose ends are of type O.
 type texts[O int32 | int64] struct {

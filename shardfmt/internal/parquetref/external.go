@@ -143,7 +143,7 @@ func (b *build) reference(url string) (string, error) {
 		return "", err
 	}
 	if !b.o.AllowExternal && !strings.HasPrefix(url, folder) {
-		return "", &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "outside the folder of the shard, which only --allow-external permits"}
+		return "", &urlresolve.Error{Ref: urlresolve.Redact(url), Reason: "outside the folder of the shard, allowed only with --allow-external"}
 	}
 	return urlresolve.Relative(b.out, url), nil
 }
@@ -167,7 +167,7 @@ func (b *build) findSchema() error {
 		}
 	}
 	if len(b.o.Columns) > len(b.schema.Fields) {
-		return fmt.Errorf("%s has not all of the columns %s", urlresolve.Redact(b.files[0].url), strings.Join(b.o.Columns, ", "))
+		return fmt.Errorf("%s lacks some of the columns %s", urlresolve.Redact(b.files[0].url), strings.Join(b.o.Columns, ", "))
 	}
 	b.schema.Number()
 	b.bloom = map[uint32]float64{}

@@ -78,8 +78,8 @@ func (b *build) proveRun(ctx context.Context, st shardwriter.Store, run []claim,
 			return err
 		}
 		if !third[0].Holds() {
-			return corrupt.Locate(corrupt.At(c.start, "the bytes [%d, %d) were not the same when they were read again: "+
-				"they were damaged on the way, or the file is being changed", c.start, c.end), c.url, 0)
+			return corrupt.Locate(corrupt.At(c.start, "the bytes [%d, %d) differed when they were read again: "+
+				"they were damaged in transfer, or the file is being modified", c.start, c.end), c.url, 0)
 		}
 	}
 	return nil

@@ -242,7 +242,7 @@ func differs(got, d *metapb.FieldDescriptor) string {
 		return what
 	}
 	if deniesConstant(got, d.ConstantValue) {
-		return fmt.Sprintf("the descriptor says that all values are %v, they are not", d.ConstantValue)
+		return fmt.Sprintf("the descriptor says that all values are %v, but they are not", d.ConstantValue)
 	}
 	if g, c := got.Cardinality, d.Cardinality; stats.IsExact(g) && stats.IsExact(c) && *g.Count != *c.Count {
 		return fmt.Sprintf("%d different values, the descriptor says exactly %d", *g.Count, *c.Count)

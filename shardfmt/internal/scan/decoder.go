@@ -146,7 +146,7 @@ func checkRequired(root string, a arrow.Array, n *schema.Node) error {
 	if !found {
 		return nil
 	}
-	return corrupt.Locate(corrupt.At(-1, "field %q holds a null, against the property %s", path, meta.PropertyRequired), root, 0)
+	return corrupt.Locate(corrupt.At(-1, "field %q has a null, contrary to the property %s", path, meta.PropertyRequired), root, 0)
 }
 
 // record makes a record batch of n rows of the output: one that its reader may keep, or one for which the memory of the batch

@@ -47,7 +47,7 @@ func Marks(ctx context.Context, root *meta.Root, stripe int, marker *schema.Node
 // significant first) is set where record i of the stripe is deleted.
 func Deleted(ctx context.Context, store Store, root *meta.Root, stripe int, marker *schema.Node, records uint64) ([]byte, error) {
 	if records > maxMarked {
-		return nil, corrupt.Locate(corrupt.Unsupported(-1, "stripe %d has %d records, of which some are deleted; told are those of up to %d",
+		return nil, corrupt.Locate(corrupt.Unsupported(-1, "stripe %d has %d records, some of them deleted; deleted records are supported up to %d",
 			stripe, records, maxMarked), root.URL(), 0)
 	}
 	c, err := column.Open(ctx, root, stripe, marker, records, nil)

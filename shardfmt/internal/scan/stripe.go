@@ -477,7 +477,7 @@ func (s *stripe) outOfBudget(err error, row uint64) error {
 		return err
 	}
 	return &corrupt.Error{Kind: corrupt.ErrUnsupported, Object: s.plan.q.Root.URL(), Offset: -1, Err: err,
-		What: fmt.Sprintf("records from %d on need more than %d bytes of memory, or work in proportion; a larger limit (--max-memory) allows more",
+		What: fmt.Sprintf("records from %d need more than %d bytes of memory, or work in proportion; raise the limit with --max-memory",
 			s.of.Position+row, s.plan.q.Budget.Limit())}
 }
 

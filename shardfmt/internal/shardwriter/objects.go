@@ -495,7 +495,7 @@ func (w *objects) readBack(ctx context.Context, root Object, tail []byte) error 
 		return fmt.Errorf("reading the shard back: %w", err)
 	}
 	if !bytes.Equal(got, tail) {
-		return corrupt.Locate(corrupt.At(at, "the store returns other bytes than were written"), root.URL, 0)
+		return corrupt.Locate(corrupt.At(at, "the store returned different bytes than were written"), root.URL, 0)
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func (o *Options) findDictionaries(s *schema.Schema) error {
 		case !column.IsBytes(n) || n.IsDecimal():
 			return fmt.Errorf("field %q of type %s: value dictionaries are written for byte strings", path, n.TypeName())
 		case o.opaque[n.ID]:
-			return fmt.Errorf("field %q: blocks of codes are not compressed with an opaque dictionary; ask for the one or the other", path)
+			return fmt.Errorf("field %q: blocks of codes can't be compressed with an opaque dictionary; choose one of the two", path)
 		case entries < 1:
 			return fmt.Errorf("field %q: value dictionaries of %d entries", path, entries)
 		}
@@ -215,7 +215,7 @@ func (o *Options) findGroups(s *schema.Schema) error {
 			return err
 		}
 		if n.Basic != schema.Struct {
-			return fmt.Errorf("packed group %s: a Struct was expected, not %s", path, n.TypeName())
+			return fmt.Errorf("packed group %s: expected a Struct, not %s", path, n.TypeName())
 		}
 		if o.pack[n.ID], err = members(n, names); err != nil {
 			return fmt.Errorf("packed group %s: %w", path, err)
@@ -238,9 +238,9 @@ func members(n *schema.Node, names []string) ([]int, error) {
 		case i < 0:
 			return nil, fmt.Errorf("the struct has no field %q", name)
 		case !column.Packable(n.Children[i]):
-			return nil, fmt.Errorf("field %q: a %s has no place in a packed group", name, n.Children[i].TypeName())
+			return nil, fmt.Errorf("field %q: a %s can't be in a packed group", name, n.Children[i].TypeName())
 		case slices.Contains(out, i):
-			return nil, fmt.Errorf("field %q is named twice", name)
+			return nil, fmt.Errorf("field %q is listed twice", name)
 		}
 		out = append(out, i)
 	}

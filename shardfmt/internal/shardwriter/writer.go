@@ -266,7 +266,7 @@ func (w *Writer) AddExternalStripe(ctx context.Context, records uint64, sums []m
 	}
 	for _, f := range fields {
 		if d := f.Descriptor; !f.Node.Nullable && d.GetPositionCount() > 0 && (d.NullCount == nil || *d.NullCount > 0) {
-			return fmt.Errorf("field %q: nulls, or nothing is said of them, and the field is not nullable", f.Node.Name)
+			return fmt.Errorf("field %q: null or unknown presence, and the field is not nullable", f.Node.Name)
 		}
 	}
 	s := &stripe{records: records, fields: fields, bags: w.bags, external: sums}

@@ -95,7 +95,7 @@ func choose(name string) (*tier, error) {
 			return t, nil
 		}
 	}
-	return usual(tiers), fmt.Errorf("%s=%s: %w; there are %s", Variable, name, lack(name), names(tiers))
+	return usual(tiers), fmt.Errorf("%s=%s: %w; available: %s", Variable, name, lack(name), names(tiers))
 }
 
 // usual is the default of tiers: the last, which is the fastest, of those that may be.

@@ -133,7 +133,7 @@ def test_flight_many_clients(wide):
                         rows = sum(client.do_get(e.ticket).read_all().num_rows for e in info.endpoints)
                         return failed.append(rows) if rows != 8192 else None
                     except pa.ArrowException as e:
-                        if "RESOURCE_EXHAUSTED" not in str(e) and "come back later" not in str(e):
+                        if "RESOURCE_EXHAUSTED" not in str(e) and "retry later" not in str(e):
                             return failed.append(e)
 
         clients = [threading.Thread(target=read) for _ in range(100)]

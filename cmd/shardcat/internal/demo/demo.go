@@ -242,7 +242,7 @@ func (r *run) history() {
 
 // where says where everything lies, and what to try next.
 func (r *run) where() {
-	r.say("\nDone in %s. Everything lies in:", time.Since(r.started).Round(time.Millisecond))
+	r.say("\nDone in %s. All files are in:", time.Since(r.started).Round(time.Millisecond))
 	r.say("   %s   the Iceberg catalog\n   %s   Iceberg's metadata\n   %s   the shards", r.result.Catalog, r.result.Warehouse, r.result.Vault)
 	options := ""
 	if r.o.Catalog.Vault != "" {

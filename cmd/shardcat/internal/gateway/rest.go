@@ -185,7 +185,7 @@ func (s *Server) oauth(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.mayHaveToken(r, secret) {
-		fail(http.StatusUnauthorized, "invalid_client", "wrong client secret: it is the value of SHARDCAT_READ_TOKEN where the server runs")
+		fail(http.StatusUnauthorized, "invalid_client", "wrong client secret: use the value of SHARDCAT_READ_TOKEN of the server")
 		return
 	}
 	token, expires := s.keys.token()

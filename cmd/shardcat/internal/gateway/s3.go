@@ -75,7 +75,7 @@ func (s *Server) s3(w http.ResponseWriter, r *http.Request) *s3Error {
 	defer release()
 	if key == "" {
 		if r.Method != http.MethodGet || query.Get("list-type") != "2" {
-			return denied("the bucket can be listed by ListObjectsV2 only")
+			return denied("only ListObjectsV2 is supported")
 		}
 		return s.list(w, r, c, query)
 	}

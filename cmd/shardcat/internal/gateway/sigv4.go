@@ -71,7 +71,7 @@ func signed(r *http.Request) (*signature, *s3Error) {
 		}
 		s.expires = time.Duration(seconds) * time.Second
 	} else {
-		return nil, denied("the request is not signed: use the credentials that loading the table gives")
+		return nil, denied("the request is not signed: use the credentials returned with the loaded table")
 	}
 	parts := strings.Split(scope, "/")
 	if len(parts) != 5 || parts[4] != "aws4_request" || parts[3] != "s3" {
@@ -97,11 +97,11 @@ func (k keys) check(r *http.Request) (*credentials, *s3Error) {
 	}
 	c, ok := k.credentialsOf(s.accessKey)
 	if !ok {
-		return nil, &s3Error{http.StatusForbidden, "InvalidAccessKeyId", "the access key was not made by this server"}
+		return nil, &s3Error{http.StatusForbidden, "InvalidAccessKeyId", "the access key was not issued by this server"}
 	}
 	want := hex.EncodeToString(s.sign(c.secret, s.canonical(r)))
 	if !hmac.Equal([]byte(want), []byte(s.signature)) {
-		return nil, &s3Error{http.StatusForbidden, "SignatureDoesNotMatch", "the signature is not that of the request by this access key"}
+		return nil, &s3Error{http.StatusForbidden, "SignatureDoesNotMatch", "the signature does not match the request and access key"}
 	}
 	if !hmac.Equal([]byte(c.session), []byte(s.session)) {
 		return nil, &s3Error{http.StatusForbidden, "InvalidToken", "the security token does not belong to the access key"}

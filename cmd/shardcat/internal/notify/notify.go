@@ -48,7 +48,7 @@ func (n *Notifier) post(ctx context.Context, text []byte) error {
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(text))
 	if err != nil {
-		return errors.New("webhook: the URL can't be read")
+		return errors.New("webhook: invalid URL")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	client := n.Client
@@ -57,11 +57,11 @@ func (n *Notifier) post(ctx context.Context, text []byte) error {
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("webhook: no answer: %w", errors.Unwrap(err)) // what is around it names the URL
+		return fmt.Errorf("webhook: no response: %w", errors.Unwrap(err)) // what is around it names the URL
 	}
 	answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("webhook: the answer is %s", answer.Status)
+		return fmt.Errorf("webhook: the response is %s", answer.Status)
 	}
 	return nil
 }

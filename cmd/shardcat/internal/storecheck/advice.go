@@ -28,7 +28,7 @@ var advice = map[error]string{
 	blobio.ErrNotFound:  "create the bucket, or correct its name",
 	blobio.ErrThrottled: "try again later, or ask the provider for a higher limit",
 	blobio.ErrTransient: "check endpoint, network and DNS",
-	blobio.ErrCanceled:  "let it run to its end",
+	blobio.ErrCanceled:  "wait until it ends",
 	blobio.ErrConflict:  "try again",
 }
 
@@ -56,7 +56,7 @@ func (e *examination) refused(doing string, err error) Finding {
 	}
 	var said *apierror.Error
 	if errors.As(err, &said) && (said.Status == http.StatusConflict || said.Status == http.StatusPreconditionFailed) {
-		do = "do what the store says; permissions are not the cause"
+		do = "follow the store's message; permissions are not the cause"
 	}
 	if errors.Is(err, blobio.ErrNoCondition) || errors.As(err, &said) && said.Status == http.StatusNotImplemented {
 		return unsafe(err.Error())

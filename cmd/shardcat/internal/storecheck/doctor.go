@@ -6,8 +6,8 @@
 // It writes below PREFIX/_doctor/<random>/ and deletes what it wrote. What each check proves:
 //
 //	mount        the URL names a bucket, there is a driver for it, and its options make sense
-//	list         keys may be listed
-//	write        an object may be created
+//	list         keys can be listed
+//	write        an object can be created
 //	read         it reads back byte for byte
 //	ranges       a range is exactly what was asked for, a suffix comes, past the end is an error
 //	pinned       a read for another version of the object is refused, so a replaced object is seen
@@ -17,7 +17,7 @@
 //	listed       the object is in the list at once, and a list in pages of one key is whole
 //	clock        the store's clock and ours agree
 //	throughput   how long the first byte takes and how many bytes come per second; never a failure
-//	delete       an object may be deleted, and is gone then
+//	delete       an object can be deleted
 package storecheck
 
 import (
@@ -184,7 +184,7 @@ func (e *examination) mount(ctx context.Context, rawURL string) Finding {
 	e.prefix = strings.TrimSuffix(location, "/") + "/_doctor/" + hex.EncodeToString(id[:]) + "/"
 	if e.opts.Accept != nil {
 		if err := e.opts.Accept(strings.TrimSuffix(location, "/")); err != nil {
-			return wrong(err.Error(), "choose another folder or prefix; tables are not made here")
+			return wrong(err.Error(), "choose another folder or prefix; no tables can be created here")
 		}
 	}
 	limits, err := e.client.Limits(ctx, location)
@@ -204,14 +204,14 @@ func (e *examination) list(ctx context.Context) Finding {
 			return e.refused("list", err)
 		}
 	}
-	return fine("keys may be listed")
+	return fine("keys can be listed")
 }
 
 func (e *examination) write(ctx context.Context) Finding {
 	if err := e.create(ctx, "small", e.small); err != nil {
 		return e.refused("write", err)
 	}
-	return fine("an object may be created")
+	return fine("an object can be created")
 }
 
 // create makes an object and notes that it is to be deleted.
@@ -227,7 +227,7 @@ func (e *examination) read(ctx context.Context) Finding {
 	case err != nil:
 		return e.refused("read", err)
 	case !bytes.Equal(got, e.small):
-		return wrong("other bytes came than were written", "do not use this store; something between it and here changes data")
+		return wrong("the bytes read differ from the bytes written", "do not use this store; it or a proxy changes data")
 	}
 	e.info = info
 	return fine("an object reads back byte for byte")
@@ -248,17 +248,17 @@ func (e *examination) listed(ctx context.Context) Finding {
 	}
 	if whole[e.prefix+"small"] == 0 || whole[e.prefix+"page/1"] == 0 || whole[e.prefix+"page/2"] == 0 {
 		return wrong("an object that was just written is not listed",
-			"garbage collection would be unsafe here; use a store with consistent lists")
+			"garbage collection would be unsafe; use a store with consistent listings")
 	}
 	single, err := e.keys(ctx, "page/", 1)
 	switch {
 	case err != nil:
 		return e.refused("list", err)
 	case !maps.Equal(single, map[string]int{e.prefix + "page/1": 1, e.prefix + "page/2": 1}):
-		return wrong(fmt.Sprintf("a list in pages of one key has %d of 2 objects", len(single)),
-			"folders would be read in part, and garbage collection would be unsafe; use a store whose lists continue")
+		return wrong(fmt.Sprintf("a listing in pages of one key has %d of 2 objects", len(single)),
+			"folders would be listed incompletely, which makes garbage collection unsafe; use a store with correct list pagination")
 	}
-	return fine("what was written is listed at once, also in pages of one key")
+	return fine("a written object is listed at once, also in pages of one key")
 }
 
 // keys lists what is below a folder of the prefix in pages of so many keys, and counts each key.
@@ -281,12 +281,12 @@ func (e *examination) remove(ctx context.Context) Finding {
 	switch _, err := e.client.Stat(ctx, url); blobio.Class(err) {
 	case blobio.ErrNotFound:
 	case blobio.ErrDenied:
-		return wrong("what is gone can't be told from what is refused: "+err.Error(), "grant "+e.right("list", "the right to list")+
-			": without it the store refuses requests for objects that are missing")
+		return wrong("missing objects can't be distinguished from forbidden ones: "+err.Error(), "grant "+e.right("list", "permission to list")+
+			": without it the store refuses requests for missing objects")
 	default:
 		return wrong("a deleted object is still there", "look for a retention rule or object lock on the bucket")
 	}
-	return fine("an object may be deleted, and is gone then")
+	return fine("an object can be deleted")
 }
 
 // tidy deletes what the checks made, as far as the store lets it.
@@ -303,7 +303,7 @@ func (e *examination) tidy(ctx context.Context) {
 	e.removeFolders()
 	if len(left) > 0 {
 		e.report.Findings = append(e.report.Findings, Finding{Check: "tidy", Status: Warning,
-			What: fmt.Sprintf("%d objects of this examination were left", len(left)),
+			What: fmt.Sprintf("%d test objects were not deleted", len(left)),
 			Do:   "delete " + e.prefix})
 	}
 }

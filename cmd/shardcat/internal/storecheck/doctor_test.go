@@ -109,7 +109,7 @@ func TestSickStores(t *testing.T) {
 		{"nothing may be deleted", "delete *: fail denied", "delete", "check the credentials", false, false},
 		{"there is no bucket", "any *: fail notfound", "write", "create the bucket", true, true},
 		{"it is down", "any *: fail transient", "list", "check endpoint", true, true},
-		{"new objects are hidden", "list 2-: hide", "listed", "consistent lists", false, false},
+		{"new objects are hidden", "list 2-: hide", "listed", "consistent listings", false, false},
 		{"bits flip", "get 1: flip 7", "read", "do not use", true, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -20,8 +20,8 @@ func (e *examination) ranges(ctx context.Context) Finding {
 		case err != nil:
 			return e.unranged(err)
 		case !bytes.Equal(dst, e.small[at.off:at.off+at.n]) || info.Size != size:
-			return wrong(fmt.Sprintf("bytes %d to %d came wrong", at.off, at.off+at.n-1),
-				"a proxy or store that ignores ranges stands in the way; ask it for the store itself")
+			return wrong(fmt.Sprintf("bytes %d to %d are wrong", at.off, at.off+at.n-1),
+				"the store or a proxy ignores ranges; use the store's own endpoint")
 		}
 	}
 	suffix, _, err := e.client.ReadSuffix(ctx, url, 100)
@@ -29,10 +29,10 @@ func (e *examination) ranges(ctx context.Context) Finding {
 	case err != nil:
 		return e.unranged(err)
 	case !bytes.Equal(suffix, e.small[size-100:]):
-		return wrong("the last bytes came wrong", "a proxy or store that ignores ranges stands in the way")
+		return wrong("the last bytes are wrong", "the store or a proxy ignores ranges")
 	}
 	if _, err := e.client.ReadRange(ctx, url, size-1, make([]byte, 2)); blobio.Class(err) != blobio.ErrRange {
-		return wrong("a range past the end was not refused", "do not use this store: short objects would go unseen")
+		return wrong("a range past the end was not refused", "do not use this store: truncated objects would not be detected")
 	}
 	return fine("ranges and suffixes are exact")
 }
@@ -41,15 +41,15 @@ func (e *examination) ranges(ctx context.Context) Finding {
 func (e *examination) unranged(err error) Finding {
 	f := e.refused("read", err)
 	if blobio.Class(err) == blobio.ErrUnknown {
-		f.Do = "a proxy or store that ignores ranges stands in the way; ask it for the store itself"
+		f.Do = "the store or a proxy ignores ranges; use the store's own endpoint"
 	}
 	return f
 }
 
 func (e *examination) pinned(ctx context.Context) Finding {
 	if e.info.ETag == "" {
-		return Finding{Status: Warning, What: "the store gives no ETags",
-			Do: "nothing; an object that somebody replaces is seen by its checksums only"}
+		return Finding{Status: Warning, What: "the store returns no ETags",
+			Do: "nothing; a replaced object is detected only by its checksums"}
 	}
 	dst := make([]byte, 1)
 	if _, err := e.client.IfMatch(e.info.ETag).ReadRange(ctx, e.prefix+"small", 0, dst); err != nil {
@@ -57,10 +57,10 @@ func (e *examination) pinned(ctx context.Context) Finding {
 	}
 	_, err := e.client.IfMatch(otherETag(e.info.ETag)).ReadRange(ctx, e.prefix+"small", 0, dst)
 	if blobio.Class(err) != blobio.ErrChanged {
-		return Finding{Status: Warning, What: "a read for another version of an object was answered",
-			Do: "nothing; an object that somebody replaces is seen by its checksums only"}
+		return Finding{Status: Warning, What: "a read with the ETag of another version succeeded",
+			Do: "nothing; a replaced object is detected only by its checksums"}
 	}
-	return fine("a replaced object would be seen")
+	return fine("a replaced object is detected")
 }
 
 // otherETag is an ETag of the same form: one digit differs.
@@ -89,18 +89,18 @@ func (e *examination) checksum(ctx context.Context) Finding {
 		return fine("nothing is sent over a network")
 	case !checked:
 		return Finding{Status: Warning, What: "an object whose checksum did not match was stored",
-			Do: "nothing; tables made here read back every object after it was written, at the price of its transfer"}
+			Do: "nothing; every object is read back after it is written, at the cost of its transfer"}
 	}
-	return fine("what arrives damaged is refused")
+	return fine("damaged uploads are refused")
 }
 
 // noConditions is what to do about a store without conditional creates.
-const noConditions = "tables are not written here, because two writers may overwrite each other; use a store with " +
-	"conditional writes, or --unsafe-no-conditional-writes with one single writer"
+const noConditions = "tables can't be written here, because concurrent writers would overwrite each other; use a store with " +
+	"conditional writes, or --unsafe-no-conditional-writes with a single writer"
 
 func (e *examination) conditional(ctx context.Context) Finding {
 	if err := e.client.TryCreate(ctx, e.prefix+"small", []byte("second"), blobio.CreateOptions{}); err == nil {
-		return unsafe("an object that was there was overwritten by a conditional create")
+		return unsafe("a conditional create overwrote an existing object")
 	} else if !lost(err) {
 		return e.refused("write", err)
 	}
@@ -109,9 +109,9 @@ func (e *examination) conditional(ctx context.Context) Finding {
 	case err != nil:
 		return e.refused("write", err)
 	case won != 1:
-		return unsafe(fmt.Sprintf("of %d writers of one key %d were told that they had won", writers, won))
+		return unsafe(fmt.Sprintf("of %d concurrent writers of one key, %d succeeded", writers, won))
 	}
-	return fine("a key is created once, also by %d writers at a time", writers)
+	return fine("a key is created once, also by %d concurrent writers", writers)
 }
 
 // lost says that a create was refused because of another writer.
@@ -156,7 +156,7 @@ func (e *examination) multipart(ctx context.Context) Finding {
 	err := e.client.TryCreate(ctx, e.prefix+"large", other, blobio.CreateOptions{})
 	switch {
 	case err == nil:
-		return unsafe("an object that was there was overwritten by a conditional upload in parts")
+		return unsafe("a conditional multipart upload overwrote an existing object")
 	case !lost(err):
 		return e.refused("multipart", err)
 	}
@@ -165,9 +165,9 @@ func (e *examination) multipart(ctx context.Context) Finding {
 	case err != nil:
 		return e.refused("read", err)
 	case info.Size != int64(len(data)):
-		return wrong(fmt.Sprintf("%d of %d bytes are there", info.Size, len(data)), "do not use this store for large objects")
+		return wrong(fmt.Sprintf("%d of %d bytes were stored", info.Size, len(data)), "do not use this store for large objects")
 	}
-	return fine("%d MiB go up in parts, to a free key only", len(data)>>20)
+	return fine("%d MiB were uploaded in parts, conditionally", len(data)>>20)
 }
 
 func (e *examination) clock(ctx context.Context) Finding {
@@ -182,8 +182,8 @@ func (e *examination) clock(ctx context.Context) Finding {
 		return e.refused("read", err)
 	}
 	if !blobio.KnownTime(info.ModTime) {
-		return Finding{Status: Warning, What: "the store does not tell when an object was written",
-			Do: "nothing; garbage collection will keep what it can't date"}
+		return Finding{Status: Warning, What: "the store returns no modification times",
+			Do: "nothing; garbage collection keeps objects of unknown age"}
 	}
 	skew := skewOf(info.ModTime, before, after)
 	switch {
@@ -225,7 +225,7 @@ func (e *examination) throughput(ctx context.Context) Finding {
 	switch {
 	case err != nil && ctx.Err() == nil && limited.Err() != nil:
 		return Finding{Status: Warning, What: fmt.Sprintf("%d MiB took longer than %s over %d streams", streams*e.opts.LargeBytes>>20, slowest, streams),
-			Do: "look for a slow network, or for a proxy that answers with less than the range asked for"}
+			Do: "check for a slow network, or a proxy that returns less than the requested range"}
 	case err != nil:
 		return e.refused("read", err)
 	}

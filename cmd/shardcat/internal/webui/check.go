@@ -49,7 +49,7 @@ func (h *Console) check(w http.ResponseWriter, r *http.Request, title string, do
 	if err := do(ctx, t, &d); err != nil {
 		why := err.Error()
 		if ctx.Err() != nil {
-			why = "the table is too large for a page; run shardcat verify " + d.Name
+			why = "the table is too large to check in the web UI; run shardcat verify " + d.Name
 		}
 		h.fail(w, http.StatusConflict, why)
 		return

@@ -195,7 +195,7 @@ func (h *Console) login(w http.ResponseWriter, r *http.Request) {
 	value, ok := h.tokens.Login(r.PostFormValue("token"))
 	if !ok {
 		time.Sleep(loginDelay)
-		h.render(w, http.StatusForbidden, "login.html", h.loginForm("That is not the token."))
+		h.render(w, http.StatusForbidden, "login.html", h.loginForm("Wrong token."))
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -210,7 +210,7 @@ const loginDelay = 300 * time.Millisecond
 // act runs, pauses or resumes a table, or shows what a run would do.
 func (h *Console) act(w http.ResponseWriter, r *http.Request) {
 	if !h.allowed(r) {
-		h.fail(w, http.StatusForbidden, "this needs the token: log in, or send it as a bearer")
+		h.fail(w, http.StatusForbidden, "missing or wrong token: log in, or send Authorization: Bearer")
 		return
 	}
 	name, err := catalog.ParseName(r.PathValue("name"))
@@ -232,7 +232,7 @@ func (h *Console) act(w http.ResponseWriter, r *http.Request) {
 			h.inTurn(h.repairDryRun)(w, r)
 			return
 		default:
-			h.fail(w, http.StatusNotFound, "there is run, dry-run, verify, repair-dry-run, pause and resume")
+			h.fail(w, http.StatusNotFound, "unknown action: use run, dry-run, verify, repair-dry-run, pause or resume")
 			return
 		}
 	}

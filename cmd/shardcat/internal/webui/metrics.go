@@ -48,23 +48,23 @@ func NewMetrics() *Metrics {
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_runs_total",
 			Help: "Runs over a table, by result: ok or failed."}, []string{"table", "result"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "shardcat_run_seconds",
-			Help: "How long runs took.", Buckets: prometheus.ExponentialBuckets(0.01, 4, 10)}),
+			Help: "Duration of runs in seconds.", Buckets: prometheus.ExponentialBuckets(0.01, 4, 10)}),
 		moved: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_bytes_moved_total",
-			Help: "Bytes of data that compaction read and wrote again."}, []string{"table"}),
+			Help: "Bytes of data rewritten by compaction."}, []string{"table"}),
 		groups: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_groups_total",
-			Help: "Groups of shards that were compacted, by mode."}, []string{"mode"}),
+			Help: "Compacted groups of shards, by mode."}, []string{"mode"}),
 		conflicts: prometheus.NewCounter(prometheus.CounterOpts{Name: "shardcat_conflicts_total",
-			Help: "Plans that another writer's commit made void."}),
+			Help: "Compaction plans discarded because of a conflicting commit."}),
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_expired_total",
-			Help: "What retention and expiry took away, by kind: rows or snapshots."}, []string{"kind"}),
+			Help: "Rows and snapshots removed by retention and expiry, by kind."}, []string{"kind"}),
 		leases: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_leases_total",
-			Help: "Runs with something to compact, by what became of the table's lease: held, busy or lost."}, []string{"state"}),
+			Help: "Runs with work to do, by the state of the table's lease: held, busy or lost."}, []string{"state"}),
 		objects: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "shardcat_collected_objects_total",
-			Help: "Objects that nothing reaches, by what was done to them: marked or deleted."}, []string{"done"}),
+			Help: "Unreachable objects, by what was done: marked or deleted."}, []string{"done"}),
 		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "shardcat_failed_groups_total",
-			Help: "Groups of shards that failed and went into quarantine."}),
+			Help: "Groups of shards that failed and were quarantined."}),
 		resumed: prometheus.NewCounter(prometheus.CounterOpts{Name: "shardcat_resumed_jobs_total",
-			Help: "Jobs of processes that had died, which were committed."}),
+			Help: "Jobs of crashed processes that were resumed and committed."}),
 	}
 	m.registry.MustRegister(m.runs, m.seconds, m.moved, m.groups, m.conflicts, m.expired, m.leases, m.objects, m.failed, m.resumed,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -120,26 +120,26 @@ type observed struct {
 
 var (
 	shardsDesc   = prometheus.NewDesc("shardcat_table_shards", "Live shards of a table.", []string{"table"}, nil)
-	bytesDesc    = prometheus.NewDesc("shardcat_table_bytes", "Stored bytes that a table's live shards reach.", []string{"table"}, nil)
+	bytesDesc    = prometheus.NewDesc("shardcat_table_bytes", "Stored bytes referenced by a table's live shards.", []string{"table"}, nil)
 	backlogDesc  = prometheus.NewDesc("shardcat_backlog_shards", "Shards that the policy would compact now.", []string{"table"}, nil)
-	backlogBDesc = prometheus.NewDesc("shardcat_backlog_bytes", "Stored bytes of those shards.", []string{"table"}, nil)
+	backlogBDesc = prometheus.NewDesc("shardcat_backlog_bytes", "Stored bytes of the shards that the policy would compact now.", []string{"table"}, nil)
 	pausedDesc   = prometheus.NewDesc("shardcat_paused", "1 while a table is paused, by hand or by its settings.", []string{"table"}, nil)
-	haltedDesc   = prometheus.NewDesc("shardcat_halted", "1 while a table is halted and waits for somebody to look.", []string{"table"}, nil)
+	haltedDesc   = prometheus.NewDesc("shardcat_halted", "1 while a table is halted until an operator resumes it.", []string{"table"}, nil)
 	failingDesc  = prometheus.NewDesc("shardcat_failing", "1 from a run over a table that failed until one succeeds.", []string{"table"}, nil)
-	successDesc  = prometheus.NewDesc("shardcat_last_success_timestamp_seconds", "When the last run over a table that succeeded ended, or when the service found the table.", []string{"table"}, nil)
-	intervalDesc = prometheus.NewDesc("shardcat_schedule_interval_seconds", "Time between two runs over a table by its schedule.", []string{"table"}, nil)
-	roundsDesc   = prometheus.NewDesc("shardcat_rounds_total", "Runs over a table that ended, also those that found nothing to do.", []string{"table"}, nil)
-	buildDesc    = prometheus.NewDesc("shardcat_build_info", "1, with the version of the program.", []string{"version", "goversion"}, nil)
-	storeDesc    = prometheus.NewDesc("shardcat_store_up", "0 while runs fail because the store of the shards does not answer.", nil, nil)
+	successDesc  = prometheus.NewDesc("shardcat_last_success_timestamp_seconds", "End of the last successful run over a table, or the time the service discovered the table.", []string{"table"}, nil)
+	intervalDesc = prometheus.NewDesc("shardcat_schedule_interval_seconds", "Scheduled interval between runs over a table.", []string{"table"}, nil)
+	roundsDesc   = prometheus.NewDesc("shardcat_rounds_total", "Finished runs over a table, including runs with nothing to do.", []string{"table"}, nil)
+	buildDesc    = prometheus.NewDesc("shardcat_build_info", "Always 1, with the version of the program.", []string{"version", "goversion"}, nil)
+	storeDesc    = prometheus.NewDesc("shardcat_store_up", "0 while runs fail because the object store of the shards is unreachable.", nil, nil)
 	catalogDesc  = prometheus.NewDesc("shardcat_catalog_up", "1 if the last request for the list of tables succeeded.", nil, nil)
-	heldDesc     = prometheus.NewDesc("shardcat_quarantined_groups", "Groups that failed and are left alone for a while.", []string{"table"}, nil)
-	heldSDesc    = prometheus.NewDesc("shardcat_quarantined_shards", "Shards of those groups.", []string{"table"}, nil)
-	requestsDesc = prometheus.NewDesc("shardcat_requests_total", "Requests to object stores, by class, by what they were for (data or catalog), and by bucket.", []string{"class", "for", "store"}, nil)
-	trafficDesc  = prometheus.NewDesc("shardcat_transferred_bytes_total", "Bytes to and from object stores, by direction, by what they were for, and by bucket.", []string{"direction", "for", "store"}, nil)
-	retriesDesc  = prometheus.NewDesc("shardcat_retries_total", "Requests that were made again because of a fault that may pass, by what they were for and by bucket.", []string{"for", "store"}, nil)
-	cacheDesc    = prometheus.NewDesc("shardcat_cache_hits_total", "Reads of shards that the cache answered, so that no request was made.", nil, nil)
-	answersDesc  = prometheus.NewDesc("shardcat_answers", "Answers with rows that are under way, and requests that wait for a turn.", []string{"state"}, nil)
-	endedDesc    = prometheus.NewDesc("shardcat_answers_total", "Answers with rows, by how they ended.", []string{"result"}, nil)
+	heldDesc     = prometheus.NewDesc("shardcat_quarantined_groups", "Groups in quarantine after failures.", []string{"table"}, nil)
+	heldSDesc    = prometheus.NewDesc("shardcat_quarantined_shards", "Shards of groups in quarantine.", []string{"table"}, nil)
+	requestsDesc = prometheus.NewDesc("shardcat_requests_total", "Requests to object stores, by class, purpose (data or catalog) and bucket.", []string{"class", "for", "store"}, nil)
+	trafficDesc  = prometheus.NewDesc("shardcat_transferred_bytes_total", "Bytes to and from object stores, by direction, purpose and bucket.", []string{"direction", "for", "store"}, nil)
+	retriesDesc  = prometheus.NewDesc("shardcat_retries_total", "Retried requests to object stores, by purpose and bucket.", []string{"for", "store"}, nil)
+	cacheDesc    = prometheus.NewDesc("shardcat_cache_hits_total", "Reads of shards served from the cache without a request.", nil, nil)
+	answersDesc  = prometheus.NewDesc("shardcat_answers", "Active responses with rows, and queued requests.", []string{"state"}, nil)
+	endedDesc    = prometheus.NewDesc("shardcat_answers_total", "Finished responses with rows, by result.", []string{"result"}, nil)
 )
 
 func (o *observed) Describe(ch chan<- *prometheus.Desc) {

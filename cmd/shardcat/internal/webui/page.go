@@ -138,7 +138,7 @@ func next(st compaction.TableStatus) string {
 func (h *Console) render(w http.ResponseWriter, code int, name string, p page) {
 	var b bytes.Buffer
 	if err := pages().ExecuteTemplate(&b, name, p); err != nil {
-		h.o.Log.Error("a page can't be made", "page", name, "error", err)
+		h.o.Log.Error("a page can't be rendered", "page", name, "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}

@@ -116,7 +116,7 @@ func (m Matrix) Split(data []byte) ([]Column, error) {
 	}
 	if string(data[:8]) != magic || xxh3.Hash(data[:24]) != binary.LittleEndian.Uint64(data[24:]) ||
 		binary.LittleEndian.Uint64(data[8:]) != m.ID || binary.LittleEndian.Uint32(data[16:]) != uint32(m.Rows) || binary.LittleEndian.Uint32(data[20:]) != uint32(m.Columns) {
-		return nil, corrupt.At(0, "the header of a term filter is not that of the one referred to")
+		return nil, corrupt.At(0, "the header of a term filter does not match its reference")
 	}
 	columns := make([]Column, m.Columns)
 	for i := range columns {
@@ -126,7 +126,7 @@ func (m Matrix) Split(data []byte) ([]Column, error) {
 		start, end := m.RowRange(row)
 		blocks := m.Blocks(row, data[start:end])
 		if blocks == nil {
-			return nil, corrupt.At(start, "row %d of a term filter has another checksum", row)
+			return nil, corrupt.At(start, "row %d of a term filter: checksum mismatch", row)
 		}
 		for i := range columns {
 			columns[i] = append(columns[i], Block(blocks, i)...)

@@ -31,7 +31,7 @@ func Parse(d *metapb.IndexDescriptor) (partitionBits int, err error) {
 	}
 	for i, a := range d.Artifacts {
 		if a.GetDataRef().GetUrl() == "" {
-			return 0, corrupt.At(-1, "partition %d of a hash index names no object", i)
+			return 0, corrupt.At(-1, "partition %d of a hash index has no object", i)
 		}
 	}
 	return bits.TrailingZeros(uint(n)), nil

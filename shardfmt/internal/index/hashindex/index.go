@@ -61,7 +61,7 @@ func (x *Index) Lookup(ctx context.Context, hash uint64) ([]uint64, error) {
 	}
 	found, ok := inBucket(batches[0], hash)
 	if !ok {
-		return nil, s.Corrupt("the schema is not that of a partition of a hash index: %v", s.Schema())
+		return nil, s.Corrupt("unexpected schema of a partition of a hash index: %v", s.Schema())
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil

@@ -113,14 +113,14 @@ func (p *Pairs) addPartition(ctx context.Context, s *indexshard.Shard, part *Par
 func (p *Pairs) addBuckets(b arrow.RecordBatch, s *indexshard.Shard, part *Part, in func(hash uint64, row int) bool) error {
 	c, ok := openBuckets(b)
 	if !ok {
-		return s.Corrupt("the schema is not that of a partition of a hash index: %v", s.Schema())
+		return s.Corrupt("unexpected schema of a partition of a hash index: %v", s.Schema())
 	}
 	for row := range int(b.NumRows()) {
 		first, last := c.buckets.Range(row)
 		for k := first; k < last; k++ {
 			hash := c.hashes.Value(k)
 			if !in(hash, row) {
-				return s.Corrupt("hash %016x is in a bucket that is not its own", hash)
+				return s.Corrupt("hash %016x is in the wrong bucket", hash)
 			}
 			from, to := c.lists.Range(k)
 			for _, position := range c.positions.Uint64Values()[from:to] {

@@ -70,11 +70,11 @@ func Parse(d *metapb.IndexDescriptor) (keyBytes int, err error) {
 		return 0, err
 	}
 	if n := len(d.Artifacts); n != 1 || d.Artifacts[0].GetDataRef().GetUrl() == "" {
-		return 0, corrupt.At(-1, "a layer index of %d artifacts, where it is one object", n)
+		return 0, corrupt.At(-1, "a layer index of %d artifacts, expected one", n)
 	}
 	bag := meta.Properties(d.Properties)
 	if layers, _ := meta.Uint64Of(bag.Get(propertyLayers)); layers != 2 {
-		return 0, corrupt.Unsupported(-1, "a layer index of %d layers, 2 are read", layers)
+		return 0, corrupt.Unsupported(-1, "a layer index of %d layers, expected 2", layers)
 	}
 	n, ok := meta.Uint64Of(bag.Get(propertyKeyBytes))
 	if !ok || n == 0 || n > MaxKey {

@@ -54,7 +54,7 @@ func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, 
 		}
 		c.order = i
 		if first := parts[0]; i > 0 && (c.x.form != all.form || c.x.encoded != all.encoded || c.x.keyBytes != all.keyBytes) {
-			return nil, nil, corrupt.Locate(corrupt.Unsupported(-1, "keys are of another kind than those of %s", first.Base), c.x.url, 0)
+			return nil, nil, corrupt.Locate(corrupt.Unsupported(-1, "keys are of another type than those of %s", first.Base), c.x.url, 0)
 		}
 		all.form, all.encoded, all.keyBytes = c.x.form, c.x.encoded, c.x.keyBytes
 		more, err := c.next(ctx)

@@ -26,7 +26,7 @@ func Lacks(ctx context.Context, st meta.Store, part Part, own meta.Store, made P
 		return "", err
 	}
 	if have.x.form != want.x.form || have.x.encoded != want.x.encoded || have.x.keyBytes != want.x.keyBytes {
-		return "", corrupt.Locate(corrupt.At(-1, "keys are of another kind than those of the values"), have.x.url, 0)
+		return "", corrupt.Locate(corrupt.At(-1, "keys are of another type than the values"), have.x.url, 0)
 	}
 	next, stop := iter.Pull2(have.records(ctx))
 	defer stop()

@@ -48,7 +48,7 @@ func ParseScope(text string) (Scope, error) {
 	if i := slices.Index(scopeNames[:], text); i >= 0 {
 		return Scope(i), nil
 	}
-	return 0, fmt.Errorf("index scope %q: stripe, shard, field or shard-field was expected", text)
+	return 0, fmt.Errorf("index scope %q: expected stripe, shard, field or shard-field", text)
 }
 
 // Whole reports whether an index is one of all stripes.
@@ -75,7 +75,7 @@ func ParseSpec(s string) (Spec, error) {
 	kind, scope, scoped := strings.Cut(kind, "@")
 	k := slices.Index(kindNames[:], kind)
 	if !ok || k < 0 || rest == "" {
-		return Spec{}, fmt.Errorf("index %q: text:COL[:TOKENIZER], hash:COL or layer:COL was expected", s)
+		return Spec{}, fmt.Errorf("index %q: expected text:COL[:TOKENIZER], hash:COL or layer:COL", s)
 	}
 	out := Spec{Kind: Kind(k)}
 	if scoped {
@@ -98,7 +98,7 @@ func ParseSpec(s string) (Spec, error) {
 // check refuses what is not built.
 func (s *Spec) check() error {
 	if s.Scope.ofField() && len(s.Columns) > 1 {
-		return fmt.Errorf("index %s: an index of scope %s is of one column; ask for scope stripe or shard", s.Name(), scopeNames[s.Scope])
+		return fmt.Errorf("index %s: an index of scope %s covers one column; use scope stripe or shard", s.Name(), scopeNames[s.Scope])
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func Check(specs []Spec) error {
 		}
 		for _, other := range specs[:i] {
 			if s.Name() == other.Name() {
-				return fmt.Errorf("index %s is asked for twice", s.Name())
+				return fmt.Errorf("index %s is listed twice", s.Name())
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (s *Spec) columns(in *schema.Schema) (out []column, err error) {
 		out = append(out, c)
 	}
 	if s.Scope.ofField() && (len(out[0].more) > 0 || out[0].inList()) {
-		return nil, fmt.Errorf("index %s: an index of scope %s is of a column with one value a record; ask for scope stripe or shard", s.Name(), scopeNames[s.Scope])
+		return nil, fmt.Errorf("index %s: an index of scope %s needs a column with one value per record; use scope stripe or shard", s.Name(), scopeNames[s.Scope])
 	}
 	if s.Kind == Layer && len(out) > 1 {
 		return s.oneKey(out)
@@ -211,7 +211,7 @@ func (s *Spec) columns(in *schema.Schema) (out []column, err error) {
 	for i := range out {
 		for k := range out[:i] {
 			if out[i].text() == out[k].text() {
-				return nil, fmt.Errorf("index %s: column %s is named twice", s.Name(), out[i].text())
+				return nil, fmt.Errorf("index %s: column %s is listed twice", s.Name(), out[i].text())
 			}
 		}
 	}
@@ -222,11 +222,11 @@ func (s *Spec) columns(in *schema.Schema) (out []column, err error) {
 func (s *Spec) oneKey(all []column) ([]column, error) {
 	for i := range all {
 		if all[i].inList() {
-			return nil, fmt.Errorf("index %s: column %s lies in a list; a key of several columns is of columns with one value a record", s.Name(), all[i].text())
+			return nil, fmt.Errorf("index %s: column %s is in a list; a key of several columns needs columns with one value per record", s.Name(), all[i].text())
 		}
 		for k := range all[:i] {
 			if all[i].leaf() == all[k].leaf() {
-				return nil, fmt.Errorf("index %s: column %s is named twice", s.Name(), all[i].text())
+				return nil, fmt.Errorf("index %s: column %s is listed twice", s.Name(), all[i].text())
 			}
 		}
 	}
@@ -314,11 +314,11 @@ func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
 	}
 	switch {
 	case s.Kind == Text && n.Basic != schema.String && !n.IsDynamic():
-		return c, fmt.Errorf("%s is %s; a text index is for String and Dynamic", path, n.TypeName())
+		return c, fmt.Errorf("%s is %s; a text index supports String and Dynamic", path, n.TypeName())
 	case s.Kind == Layer && !ordered(n):
-		return c, fmt.Errorf("%s is %s, whose values have no order that keys keep; a layer index is for the other types", path, n.TypeName())
+		return c, fmt.Errorf("%s is %s, which a layer index does not support", path, n.TypeName())
 	case s.Kind == Hash && !hashindex.Hashable(n):
-		return c, fmt.Errorf("%s is %s, of which equal values have different bytes or none; a hash index is for the other types", path, n.TypeName())
+		return c, fmt.Errorf("%s is %s, whose equal values have different bytes or none, which a hash index does not support", path, n.TypeName())
 	}
 	byID := map[uint32]*schema.Node{}
 	in.Walk(func(_ string, n *schema.Node) bool {
@@ -327,7 +327,7 @@ func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
 	})
 	for at := n; ; at = byID[at.Parent] {
 		if at != n && at.Basic != schema.Struct && at.Basic != schema.List {
-			return c, fmt.Errorf("%s lies in a %s; an index reaches through structs and lists", path, at.TypeName())
+			return c, fmt.Errorf("%s is in a %s; an index supports members of structs and lists", path, at.TypeName())
 		}
 		c.path = append(c.path, at)
 		if at.Parent == schema.NoParent {

@@ -46,7 +46,7 @@ func Combine(entries []Entry) (a Answer, err error) {
 			}
 			for _, r := range p.Ranges() {
 				if r.End-r.Start > left {
-					return a, corrupt.Unsupported(-1, "an answer of more than %d records", maxAnswer)
+					return a, corrupt.Unsupported(-1, "a result of more than %d records", maxAnswer)
 				}
 				left -= r.End - r.Start
 				for v := r.Start; v < r.End; v++ {

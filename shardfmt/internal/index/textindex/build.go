@@ -66,7 +66,7 @@ func (b *Builder) Add(i int, position uint64, value []byte) error {
 		return fmt.Errorf("record %d is beyond the %d that a text index covers", position, uint64(maxPosition)+1)
 	}
 	if b.terms.full(2*len(value) + 2) {
-		return fmt.Errorf("record %d: more than %d terms, which a text index covers", position, maxTerms)
+		return fmt.Errorf("record %d: more than %d terms, the limit of a text index", position, maxTerms)
 	}
 	c, z := b.columns[len(b.columns)-len(b.fields)+i], b.fields[i].Tokenizer
 	if z == UnicodeWord || z == UnicodeLog {

@@ -63,11 +63,11 @@ func Parse(d *metapb.IndexDescriptor) (*Descriptor, error) {
 		out.Fields = append(out.Fields, f.SchemaIds...)
 	}
 	if len(d.Artifacts) < 2 {
-		return nil, corrupt.At(-1, "a text index of %d artifacts: terms and positions are needed", len(d.Artifacts))
+		return nil, corrupt.At(-1, "a text index of %d artifacts: expected terms and positions", len(d.Artifacts))
 	}
 	for _, a := range d.Artifacts[:2] {
 		if a.GetDataRef().GetUrl() == "" {
-			return nil, corrupt.At(-1, "artifact %q of a text index names no object", a.GetName())
+			return nil, corrupt.At(-1, "artifact %q of a text index has no object", a.GetName())
 		}
 	}
 	return out, nil

@@ -97,7 +97,7 @@ func (x *Index) find(ctx context.Context, key []byte, order Collation, accept fu
 		level := p.level
 		n = p.entries[min(lowerBound(p, key, order), len(p.entries)-1)].child
 		if p, err = x.page(ctx, n); err == nil && p.level >= level {
-			err = x.terms.Corrupt("page %d of level %d lies below one of level %d", n, p.level, level)
+			err = x.terms.Corrupt("page %d of level %d is below one of level %d", n, p.level, level)
 		}
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func (x *Index) collect(ctx context.Context, n uint64, p *page, i int, accept fu
 			if in {
 				out = append(out, e)
 				if lists += len(e.lists); lists > maxFound {
-					return nil, corrupt.Locate(corrupt.Unsupported(-1, "more than %d lists answer", maxFound), x.terms.URL(), 0)
+					return nil, corrupt.Locate(corrupt.Unsupported(-1, "more than %d matching lists", maxFound), x.terms.URL(), 0)
 				}
 			}
 			if !more {

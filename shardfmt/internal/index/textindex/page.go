@@ -128,7 +128,7 @@ func (d *pageDecoder) page(row int) (*page, error) {
 	}
 	if p.level == 0 {
 		if d.start.IsNull(row) {
-			return nil, d.shard.Corrupt("leaf %d does not say where its lists start", d.n)
+			return nil, d.shard.Corrupt("leaf %d lacks the start of its lists", d.n)
 		}
 		d.next = d.start.Value(row)
 	}
@@ -150,7 +150,7 @@ func (d *pageDecoder) entry(i int, level uint8) (e pageEntry, err error) {
 	}
 	if level > 0 {
 		if e.child = d.child.Value(i); d.child.IsNull(i) || e.child >= d.n {
-			return e, d.shard.Corrupt("page %d refers to page %d, which does not lie before it", d.n, e.child)
+			return e, d.shard.Corrupt("page %d refers to page %d, which is not before it", d.n, e.child)
 		}
 		return e, nil
 	}

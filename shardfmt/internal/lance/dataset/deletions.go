@@ -34,7 +34,7 @@ func (d *Dataset) deletions(ctx context.Context, f *fragment) (*roaring.Bitmap, 
 	}
 	rows, err := parseDeletions(b, f.deleted.bitmap, f.physical)
 	if err == nil && rows.GetCardinality() != f.deleted.rows {
-		err = corrupt.At(0, "%d deleted rows, where the manifest says %d", rows.GetCardinality(), f.deleted.rows)
+		err = corrupt.At(0, "%d deleted rows, but the manifest says %d", rows.GetCardinality(), f.deleted.rows)
 	}
 	return rows, corrupt.Locate(err, url, 0)
 }
@@ -80,7 +80,7 @@ func parseList(b []byte, most int64) (*roaring.Bitmap, error) {
 	m, err := arrowipc.Open(bufio.NewReader(bytes.NewReader(b)), arrowipc.Limits{
 		Message: 2 * most, Unpacked: most, Window: uint64(most) + mostWindow, // packed and unpacked at the same time
 		TooLarge: func(size, most int64) error {
-			return fmt.Errorf("%d bytes, of which its rows need %d at most", size, most)
+			return fmt.Errorf("%d bytes, more than the %d bytes its rows need at most", size, most)
 		},
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func (d *Dataset) file(ctx context.Context, f *fragment, i int) (*lance.File, er
 		return nil, d.fileError(url, corrupt.At(-1, "this data file of version %d is missing", d.m.version))
 	}
 	if err == nil && file.Rows() != f.physical {
-		err = d.fileError(url, corrupt.At(-1, "%d rows, where the manifest says %d", file.Rows(), f.physical))
+		err = d.fileError(url, corrupt.At(-1, "%d rows, but the manifest says %d", file.Rows(), f.physical))
 	}
 	return file, err
 }
@@ -33,7 +33,7 @@ func (d *Dataset) located(err error) error { return corrupt.Locate(err, d.at, 0)
 // fileError is an error of a data file that contradicts the manifest.
 func (d *Dataset) fileError(url string, err error) error {
 	if !isDamage(err) {
-		err = &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "a data file is not as the manifest says", Err: err}
+		err = &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "a data file does not match the manifest", Err: err}
 	}
 	return corrupt.Locate(err, url, 0)
 }

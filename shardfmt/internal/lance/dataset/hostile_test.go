@@ -35,7 +35,7 @@ func dataFileOf(path string, major, minor uint64) []byte {
 	return number(number(bytesField(bytesField(nil, 1, []byte(path)), 2, []byte{0}), 4, major), 5, minor)
 }
 
-// What is not read is refused by its name, and what makes no sense as damage, before a data file is asked for.
+// What is not read is refused by its name, and what invalid message as damage, before a data file is asked for.
 func TestManifestsAreRefused(t *testing.T) {
 	fragment := func(of ...[]byte) []byte {
 		f := number(nil, 4, 10)
@@ -57,7 +57,7 @@ func TestManifestsAreRefused(t *testing.T) {
 		{file("a.lance", 0, 0), "legacy version 0.0", corrupt.ErrUnsupported},
 		{fragment(bytesField(nil, 2, number(dataFileOf("a.lance", 2, 0), 7, 0))), "another base path", corrupt.ErrUnsupported},
 		{fragment(), "without a data file", corrupt.ErrCorrupt},
-		{bytesField(nil, 2, bytesField(nil, 2, dataFileOf("a.lance", 2, 0))), "does not say how many rows", corrupt.ErrUnsupported},
+		{bytesField(nil, 2, bytesField(nil, 2, dataFileOf("a.lance", 2, 0))), "without a number of rows", corrupt.ErrUnsupported},
 		{number(nil, 9, featureBases), "several base paths", corrupt.ErrUnsupported},
 		{bytesField(nil, 18, nil), "several base paths", corrupt.ErrUnsupported},
 		{number(nil, 9, 1<<40), "features 0x10000000000", corrupt.ErrUnsupported},
@@ -65,10 +65,10 @@ func TestManifestsAreRefused(t *testing.T) {
 		{fragment(bytesField(nil, 3, number(nil, 1, 2))), "deletions of kind 2", corrupt.ErrUnsupported},
 		{fragment(bytesField(nil, 3, number(nil, 4, 11))), "of 10 rows, of which 11 are deleted", corrupt.ErrCorrupt},
 		{bytesField(nil, 2, number(nil, 4, 1<<40)), "of 1099511627776 rows", corrupt.ErrCorrupt},
-		{file("../../secret", 2, 0), "not a name of a data file", corrupt.ErrCorrupt},
-		{file("/etc/secret", 2, 0), "not a name of a data file", corrupt.ErrCorrupt},
-		{file("", 2, 0), "not a name of a data file", corrupt.ErrCorrupt},
-		{[]byte{0x0A, 0xFF}, "makes no sense", corrupt.ErrCorrupt},
+		{file("../../secret", 2, 0), "not the name of a data file", corrupt.ErrCorrupt},
+		{file("/etc/secret", 2, 0), "not the name of a data file", corrupt.ErrCorrupt},
+		{file("", 2, 0), "not the name of a data file", corrupt.ErrCorrupt},
+		{[]byte{0x0A, 0xFF}, "invalid message", corrupt.ErrCorrupt},
 	} {
 		c, url, _ := fixture(t, func(name string, data []byte) []byte { return nil })
 		at := url + "/" + manifestNames(0)[1]

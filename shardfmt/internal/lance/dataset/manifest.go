@@ -106,7 +106,7 @@ func readManifest(ctx context.Context, st fileformat.Store, url string) (*manife
 // messageAt is where the message of a manifest of size bytes begins.
 func messageAt(tail []byte, size int64) (int64, error) {
 	if len(tail) < manifestFooter+4 || string(tail[len(tail)-4:]) != "LANC" {
-		return 0, corrupt.At(max(size-4, 0), "no end of a manifest")
+		return 0, corrupt.At(max(size-4, 0), "a manifest without footer")
 	}
 	at := binary.LittleEndian.Uint64(tail[len(tail)-manifestFooter:])
 	if at > uint64(size-manifestFooter-4) || size-int64(at) > maxManifest {
@@ -134,7 +134,7 @@ func damage(err error) error {
 	if isDamage(err) {
 		return err
 	}
-	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "a message of the manifest makes no sense", Err: err}
+	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: 0, What: "invalid message in a manifest", Err: err}
 }
 
 func (m *manifest) field(n protowire.Number, v uint64, body []byte) (err error) {
@@ -258,10 +258,10 @@ func (d *deletionFile) name(fragment uint64) string {
 // check refuses by name what is not read, and what contradicts itself.
 func (m *manifest) check() error {
 	if m.features&featureBases != 0 || m.bases > 0 {
-		return corrupt.Unsupported(0, "a dataset whose files lie at several base paths (a shallow clone or several stores)")
+		return corrupt.Unsupported(0, "a dataset with files at several base paths (a shallow clone or several stores)")
 	}
 	if unknown := m.features &^ knownFeatures; unknown != 0 {
-		return corrupt.Unsupported(0, "a dataset with features %#x, which a reader must know", unknown)
+		return corrupt.Unsupported(0, "a dataset with unsupported reader features %#x", unknown)
 	}
 	if m.branch != "" {
 		return corrupt.Unsupported(0, "branch %q of a dataset", m.branch)
@@ -287,7 +287,7 @@ func (f *fragment) check() error {
 		return corrupt.At(0, "fragment %d of %d rows, of which %d are deleted", f.id, f.physical, d.rows)
 	}
 	if len(f.files) > 0 && f.physical == 0 {
-		return corrupt.Unsupported(0, "fragment %d, which does not say how many rows it has", f.id)
+		return corrupt.Unsupported(0, "fragment %d without a number of rows", f.id)
 	}
 	if len(f.files) == 0 && f.physical > 0 {
 		return corrupt.At(0, "fragment %d of %d rows without a data file", f.id, f.physical)
@@ -298,13 +298,13 @@ func (f *fragment) check() error {
 		case d.major == 0 && d.minor < 3:
 			return corrupt.Unsupported(0, "%q is a data file of the legacy version 0.%d: compact the dataset with data_storage_version=\"2.1\"", d.path, d.minor)
 		default:
-			return corrupt.Unsupported(0, "%q is a data file of version %d.%d, where 2.0, 2.1 and 2.2 are read: write the dataset with data_storage_version=\"2.1\"", d.path, d.major, d.minor)
+			return corrupt.Unsupported(0, "%q is a data file of version %d.%d (supported: 2.0, 2.1, 2.2): write the dataset with data_storage_version=\"2.1\"", d.path, d.major, d.minor)
 		}
 		if d.base {
-			return corrupt.Unsupported(0, "%q lies at another base path", d.path)
+			return corrupt.Unsupported(0, "%q is at another base path", d.path)
 		}
 		if d.path == "" || path.Clean("/"+d.path) != "/"+d.path || strings.Contains(d.path, "\\") {
-			return corrupt.At(0, "%q is not a name of a data file", d.path)
+			return corrupt.At(0, "%q is not the name of a data file", d.path)
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func (s *Source) choose() error {
 	last := uint64(0)
 	for _, r := range s.o.Rows {
 		if r.Start < last || r.End < r.Start || r.End > s.d.Rows() {
-			return fmt.Errorf("rows %d to %d of %d: ranges have to rise", r.Start, r.End, s.d.Rows())
+			return fmt.Errorf("rows %d to %d of %d: ranges must be ascending", r.Start, r.End, s.d.Rows())
 		}
 		last = r.End
 		first := uint64(0)

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrNoDataset is a folder without a manifest.
-var ErrNoDataset = fmt.Errorf("no Lance dataset: there is no manifest in _versions: %w", blobio.ErrNotFound)
+var ErrNoDataset = fmt.Errorf("not a Lance dataset: no manifest in _versions: %w", blobio.ErrNotFound)
 
 // ErrNoVersion is a version or tag that a dataset doesn't have, or no longer.
 var ErrNoVersion = errors.New("the dataset has no such version or tag")
@@ -142,7 +142,7 @@ func noVersion(ctx context.Context, st fileformat.Store, url, wanted string) err
 	case len(all) == 0:
 		return fmt.Errorf("%s: %w", url, ErrNoDataset)
 	}
-	return &fileformat.OptionError{Name: optionVersion, Value: wanted, What: fmt.Sprintf("%v; there are versions %d to %d", ErrNoVersion, all[0], all[len(all)-1])}
+	return &fileformat.OptionError{Name: optionVersion, Value: wanted, What: fmt.Sprintf("%v; available: versions %d to %d", ErrNoVersion, all[0], all[len(all)-1])}
 }
 
 func findVersion(ctx context.Context, st fileformat.Store, url string, version uint64) (m *manifest, at string, err error) {

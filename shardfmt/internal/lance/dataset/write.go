@@ -32,7 +32,7 @@ const DefaultFragmentRows = 1 << 20
 const maxFragmentRows = 1 << 32
 
 // ErrDataset is a dataset, or a file of its name, where a new one was to be made. It matches blobio.ErrExists too.
-var ErrDataset = fmt.Errorf("there is a Lance dataset or a file of this name, and only new datasets are written: %w", blobio.ErrExists)
+var ErrDataset = fmt.Errorf("a Lance dataset or file of this name exists, and only new datasets can be written: %w", blobio.ErrExists)
 
 // Writer writes the first version of a new dataset: fragments of one data file each, one after the other, and at last the
 // manifest. Before that there is no dataset for anyone. Not for concurrent use.

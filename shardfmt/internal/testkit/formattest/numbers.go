@@ -25,7 +25,7 @@ func plainNumbers(b *blocks) {
 	numbers(b, "no value", "Plain", []uint32{})
 	numbers(b, "one value for all", "SingleValue", []uint16{0x1234, 0x1234, 0x1234})
 	numbers(b, "a negative value, once", "SingleValue", []int64{-2})
-	numbers(b, "nothing but nulls", "SingleValue", []int8{0, 0, 0}, 0, 1, 2)
+	numbers(b, "only nulls", "SingleValue", []int8{0, 0, 0}, 0, 1, 2)
 }
 
 func packedNumbers(b *blocks) {

@@ -340,7 +340,7 @@ func (w *manifestWriter) partition(tuple map[int]any) ([]byte, error) {
 	return rest, nil
 }
 
-var errEncoding = errors.New("iceberg-go encodes data files in an unknown way")
+var errEncoding = errors.New("unexpected encoding of data files by iceberg-go")
 
 // appendCounts appends a map of field ids as Iceberg has it in Avro: an optional array of pairs.
 func appendCounts(b []byte, m map[int]int64) []byte {

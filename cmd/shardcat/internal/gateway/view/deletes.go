@@ -41,7 +41,7 @@ func (t *Table) deletes(ctx context.Context, url string, size int64) (_ Object, 
 	}
 	defer func() { err = errors.Join(err, shard.Close()) }()
 	if shard.Deleted() > maxDeletes {
-		return nil, corrupt.Locate(corrupt.Unsupported(-1, "%d deleted records: at most %d are shown as position deletes", shard.Deleted(), maxDeletes), url, 0)
+		return nil, corrupt.Locate(corrupt.Unsupported(-1, "%d deleted records, more than the limit of %d for position deletes", shard.Deleted(), maxDeletes), url, 0)
 	}
 	positions := make([]int64, 0, shard.Deleted())
 	for i, s := range shard.Stripes() {

@@ -71,7 +71,7 @@ func (t *Table) manifestList(ctx context.Context, id int64) (Object, error) {
 	var out []iceberg.ManifestFile
 	for _, m := range real {
 		if m.ManifestContent() != iceberg.ManifestContentData {
-			return nil, corrupt.Locate(corrupt.Unsupported(-1, "delete manifest %s: only shards with their own deletion markers are shown", m.FilePath()),
+			return nil, corrupt.Locate(corrupt.Unsupported(-1, "delete manifest %s: only shards with their own deletion markers are supported", m.FilePath()),
 				s.ManifestList, 0)
 		}
 		data, err := t.rewrittenManifest(ctx, t.manifestName(dataManifest, m))

@@ -29,7 +29,7 @@ func TestActions(t *testing.T) {
 	}
 	settings := g.settings()
 	g.press("Dry run")
-	if text := g.text("main"); !strings.Contains(text, "nothing was changed") || !strings.Contains(text, "fewer than 50 neighbours") {
+	if text := g.text("main"); !strings.Contains(text, "nothing was changed") || !strings.Contains(text, "fewer than 50 adjacent shards") {
 		t.Errorf("dry run: %s", text)
 	}
 	g.press("Pause")

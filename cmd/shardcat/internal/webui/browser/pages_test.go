@@ -29,7 +29,7 @@ func TestPages(t *testing.T) {
 		want       []string
 	}{
 		{"tables", "/", []string{"default.events", "12", "waiting", "paused", "Backlog", "Next run"}},
-		{"table", "/tables/default.events", []string{"Shards over creation time", "What the next plan would do", "fewer than 50 neighbours", "Past runs", "Policy"}},
+		{"table", "/tables/default.events", []string{"Shards over creation time", "What the next plan would do", "fewer than 50 adjacent shards", "Past runs", "Policy"}},
 		{"problem", "/tables/default.broken", []string{"Try shardcat", "the root of a live shard is missing"}},
 		{"filter", "/tables/default.events?where=" + url.QueryEscape("id < 700"), []string{"bounds 10; 2 are left"}},
 		{"shard", "", []string{"Where the bytes are", "message", "Stripes", "First rows", "GET /items/"}},
