@@ -206,10 +206,15 @@ func damaged(err error) error {
 	if errors.Is(err, arrowtype.ErrVersion) {
 		return &corrupt.Error{Kind: corrupt.ErrUnsupported, Offset: -1, What: "unsupported file", Err: err}
 	}
-	if strings.Contains(err.Error(), "INT96 timestamp is outside") {
+	switch text := err.Error(); {
+	case strings.Contains(text, "decrypt"):
+		return corrupt.Unsupported(-1, "the file is encrypted: write it without encryption")
+	case strings.Contains(text, "exceeds configured limit"):
+		return corrupt.Unsupported(-1, "a page of the file is larger than the memory for it: a larger limit (--max-memory) allows more")
+	case strings.Contains(text, "INT96 timestamp is outside"):
 		return corrupt.Unsupported(-1, "an INT96 before 1677 or after 2262, which Arrow's nanoseconds don't hold: choose a coarser time unit (--time-unit us), or a format that has them (amudai, ndjson, csv)")
 	}
-	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the file can't be read", Err: err}
+	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "the file can't be read", Err: plainly(err)}
 }
 
 // sound reports whether a batch of unknown origin may be read without harm. A batch may hold many more rows than

@@ -357,7 +357,7 @@ func (s *batchSource) take(raw arrow.RecordBatch) (err error) {
 // guard turns a panic of a library on bytes that make no sense into an error.
 func guard(err *error, name string) {
 	if r := recover(); r != nil {
-		*err = &corrupt.Error{Kind: corrupt.ErrCorrupt, Object: name, Offset: -1, What: fmt.Sprint("invalid file: ", r)}
+		*err = &corrupt.Error{Kind: corrupt.ErrCorrupt, Object: name, Offset: -1, What: "invalid file: " + panicked(r)}
 	}
 }
 

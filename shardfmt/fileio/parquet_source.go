@@ -82,7 +82,9 @@ type buffered interface{ buffer() int }
 // newParquet opens a file, of which batches may be kept unless they are sent.
 func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*parquetFile, error) {
 	properties := parquet.NewReaderProperties(memory.DefaultAllocator)
-	properties.BufferedStreamEnabled = true  // else column chunks are read whole
+	properties.BufferedStreamEnabled = true // else column chunks are read whole
+	properties.MaxCompressedPageSize = max(parquet.DefaultMaxCompressedPageSize, o.MaxMemory)
+	properties.MaxUncompressedPageSize = max(parquet.DefaultMaxUncompressedPageSize, o.MaxMemory)
 	p, err := file.NewParquetReader(struct { // what a library reads from, it would close
 		io.ReaderAt
 		io.Seeker

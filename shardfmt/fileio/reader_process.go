@@ -279,7 +279,7 @@ func (p *readerProcess) death() error {
 			break
 		}
 	}
-	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "invalid file: " + why}
+	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "invalid file: " + panicked(why)}
 }
 
 // unreadable is an error of a file, as the process that reads it put it in words.

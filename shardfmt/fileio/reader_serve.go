@@ -11,9 +11,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // readsApart: this program can be started as a reader.
@@ -99,7 +102,7 @@ type readerOutput interface {
 // sendBatches reads the file and writes its batches.
 func sendBatches(in readerInput, out readerOutput, q readerRequest) (err error) {
 	defer guard(&err, "file")
-	o := SourceOptions{BatchRows: q.BatchRows, coded: q.Coded}.withDefaults()
+	o := SourceOptions{BatchRows: q.BatchRows, coded: q.Coded, MaxMemory: q.Memory - readerBase}.withDefaults()
 	f, err := newParquet(context.Background(), in, o, true)
 	if err != nil {
 		return err
@@ -116,7 +119,9 @@ func sendBatches(in readerInput, out readerOutput, q readerRequest) (err error) 
 			return errors.Join(in.tellRest(), w.Close(), out.Flush())
 		}
 		if err == nil {
-			err = w.Write(b)
+			if err = w.Write(b); err != nil && strings.Contains(err.Error(), "runtime error") { // offsets of 32 bits
+				err = corrupt.Unsupported(-1, "a batch with more than 2 GiB of text or bytes in a column: leave the column out (--select)")
+			}
 		}
 		if err == nil {
 			err = out.endBatch()

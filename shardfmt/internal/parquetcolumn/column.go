@@ -65,7 +65,7 @@ func common(f *file.Reader, column int, nullable bool) bool {
 			switch e {
 			case parquet.Encodings.Plain, parquet.Encodings.PlainDict, parquet.Encodings.RLEDict, parquet.Encodings.RLE:
 			case parquet.Encodings.BitPacked: // of levels, the way before hybrids
-				if nullable {
+				if nullable && f.MetaData().Schema.Column(column).PhysicalType() != parquet.Types.Int96 { // whose pages are read here, or refused
 					return false
 				}
 			default:
