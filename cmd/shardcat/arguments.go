@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // exactly and atLeast are cobra's argument checks with usage errors of our own.
@@ -40,4 +43,30 @@ func checkTexts(cmd *cobra.Command, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// plainFlagError says in words what the value of a flag must be, where the flag's own type would tell by an error of Go's.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	must := ""
+	switch kind := invalid.GetFlag().Value.Type(); {
+	case errors.Is(err, strconv.ErrRange):
+		must = "the number is too large"
+	case kind == "bool":
+		must = "must be true or false"
+	case kind == "duration":
+		must = "must be a duration with units, such as 30s or 12h"
+	case strings.HasPrefix(kind, "float"):
+		must = "must be a number"
+	case strings.HasPrefix(kind, "uint"):
+		must = "must be a whole number of 0 or more, without a unit"
+	case strings.HasPrefix(kind, "int"):
+		must = "must be a whole number, without a unit"
+	default:
+		return err
+	}
+	return usagef("invalid argument %q for --%s: %s", invalid.GetValue(), invalid.GetFlag().Name, must)
 }

@@ -91,7 +91,7 @@ func fromEnvironment(flags *pflag.FlagSet) (err error) {
 			return
 		}
 		if setErr := flags.Set(f.Name, text); setErr != nil {
-			err = usagef("%s: %w", name, setErr)
+			err = usagef("%s: %w", name, plainFlagError(setErr))
 		}
 	})
 	return err
@@ -153,7 +153,7 @@ func (c *config) set(key string, value *yaml.Node, flags *pflag.FlagSet) error {
 		return nil
 	}
 	if err := flags.Set(key, value.Value); err != nil {
-		return fmt.Errorf("%s: %w", key, err)
+		return fmt.Errorf("%s: %w", key, plainFlagError(err))
 	}
 	return nil
 }

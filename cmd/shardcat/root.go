@@ -35,6 +35,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	a.addGlobalFlags(root)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return plainFlagError(err) })
 	root.SetVersionTemplate("shardcat {{.Version}}\n")
 	addGroup(root, "query", "Query:", a.scanCommand(), a.exportCommand(), a.statsCommand(), a.changesCommand(), a.planScanCommand())
 	addGroup(root, "data", "Change data:", a.ingestCommand(), a.registerCommand(), a.deleteCommand(), a.overwriteCommand(), a.truncateCommand(),
