@@ -115,7 +115,7 @@ func (f *Footer) Schema() *pqschema.Schema { return f.meta.Schema }
 // flat refuses columns that are not top-level values.
 func flat(c *pqschema.Column) error {
 	if len(c.ColumnPath()) != 1 || c.MaxRepetitionLevel() != 0 || c.MaxDefinitionLevel() > 1 {
-		return corrupt.Unsupported(-1, "column %q is nested: external Parquet columns are values at the top level", c.Path())
+		return corrupt.Unsupported(-1, "column %q is nested: external Parquet columns are values at the top level; write the shard without --external-parquet, or the file without the column", c.Path())
 	}
 	if _, null := c.LogicalType().(pqschema.NullLogicalType); null {
 		return corrupt.Unsupported(-1, "column %q has the type Null: external Parquet columns need a type of their own", c.Path())
