@@ -63,7 +63,7 @@ func plainFlagError(err error) error {
 		must = "must be a number"
 	case strings.HasPrefix(kind, "uint"):
 		must = "must be a whole number of 0 or more, without a unit"
-	case strings.HasPrefix(kind, "int"):
+	case strings.HasPrefix(kind, "int"), kind == "count":
 		must = "must be a whole number, without a unit"
 	default:
 		return err
