@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -26,8 +27,9 @@ type registrar interface {
 }
 
 // Recover makes a table of a metadata file: one that was dropped, or whose catalog is lost. Its snapshots, shards and
-// UUID are the ones that the file names; the record of its drop is withdrawn. A name that is taken is ErrExists. The file
-// may be named as other engines do: file:/x, /x.
+// UUID are the ones that the file names; the record of its drop is withdrawn. A name that is taken is ErrExists, unless the catalog is a database
+// whose metadata file of that table does not exist any more and lay in the folder of this one: then this one takes its place. The file may be named
+// as other engines do: file:/x, /x.
 func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions) (*Table, error) {
 	at, err := c.metadata.Mount(ctx, canonical(metadata))
 	if err != nil {
@@ -56,12 +58,20 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 	if err := c.ownRecovered(ctx, owner, name, o.TakeOver); err != nil {
 		return nil, err
 	}
-	if _, err := c.registrar.RegisterTable(ctx, name.identifier(), at); err != nil {
-		return nil, fmt.Errorf("table %s: %w", name, translate(err))
+	replaced, err := c.replaceLost(ctx, name, at)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
+	if !replaced {
+		if _, err := c.registrar.RegisterTable(ctx, name.identifier(), at); err != nil {
+			return nil, fmt.Errorf("table %s: %w", name, translate(err))
+		}
 	}
 	if err := c.checkBegun(ctx, meta.TableUUID().String()); err != nil { // a collection began meanwhile; it sees the table or is seen
-		if dropErr := c.ice.DropTable(context.WithoutCancel(ctx), name.identifier()); dropErr != nil {
-			err = errors.Join(err, dropErr)
+		if !replaced {
+			if dropErr := c.ice.DropTable(context.WithoutCancel(ctx), name.identifier()); dropErr != nil {
+				err = errors.Join(err, dropErr)
+			}
 		}
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
@@ -77,6 +87,39 @@ func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions
 	}
 	c.recordName(ctx, t)
 	return t, nil
+}
+
+// replaceLost makes a file the current metadata of a table that stands in the catalog with a file that is gone, so that it can be neither loaded nor
+// dropped. It reports whether it did. Nothing is changed where that file exists, or nobody knows.
+func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, error) {
+	if c.sql == nil {
+		return false, nil
+	}
+	was, err := c.sql.location(ctx, name.identifier())
+	switch {
+	case errors.Is(err, icecatalog.ErrNoSuchTable):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	lost, err := c.metadata.Mount(ctx, canonical(was))
+	if err != nil {
+		return false, err
+	}
+	switch _, err := c.metadata.Stat(ctx, lost); {
+	case err == nil:
+		return false, nil // the name is taken
+	case !errors.Is(err, blobio.ErrNotFound):
+		return false, err
+	case path.Dir(canonicalURL(lost)) != path.Dir(canonicalURL(at)):
+		return false, fmt.Errorf("%w: its metadata file %s does not exist, and %s lies in another folder, so it may be another table's", ErrUnsafe, was, at)
+	}
+	if _, err := c.sql.point(ctx, name.identifier(), was, at); err != nil {
+		return false, translate(err)
+	}
+	c.opts.Log.Warn("the current metadata file of a table was lost; an older one has taken its place, and commits between the two are gone", "table", name.String(),
+		"lost", was, "current", at)
+	return true, nil
 }
 
 // readMetadata reads a metadata file.

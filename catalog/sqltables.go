@@ -315,28 +315,38 @@ func lostRef(current, next table.Metadata, updates []table.Update) string {
 	return ""
 }
 
-// move points a table from one metadata file to the next.
+// move points a table from one metadata file to the next, which was written for that and is deleted if the move is refused.
 func (c *sqlTables) move(ctx context.Context, ident table.Identifier, from, to string) error {
+	refused, err := c.point(ctx, ident, from, to)
+	if refused {
+		err = errors.Join(err, c.forget(ctx, to))
+	}
+	return err
+}
+
+// point points a table from one metadata file to another one. It reports whether an error is the proof that the table does not name that file; the
+// file stays.
+func (c *sqlTables) point(ctx context.Context, ident table.Identifier, from, to string) (refused bool, err error) {
 	set := "UPDATE iceberg_tables SET metadata_location = $4, previous_metadata_location = $5"
 	if !c.untyped {
 		set += ", iceberg_type = 'TABLE'"
 	}
 	moved, err := c.exec(ctx, set+c.where()+" AND metadata_location = $5", append(rowOf(ident), to, from)...)
 	if err != nil {
-		return databaseError(fmt.Errorf("committing to table %s: %w", join(ident), err))
+		return false, databaseError(fmt.Errorf("committing to table %s: %w", join(ident), err))
 	}
 	if moved > 0 {
-		return nil
+		return false, nil
 	}
 	lost := fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident))
 	// A statement that a driver or a proxy sent twice finds nothing to move the second time.
 	switch at, err := c.location(ctx, ident); {
 	case err == nil && at == to:
-		return &commitError{class: commitUnknown, err: lost}
+		return false, &commitError{class: commitUnknown, err: lost}
 	case err != nil && !errors.Is(err, icecatalog.ErrNoSuchTable):
-		return errors.Join(lost, err)
+		return false, errors.Join(lost, err)
 	}
-	return errors.Join(lost, c.forget(ctx, to))
+	return true, lost
 }
 
 // insert adds a table whose first metadata these are. The namespace must be there, and the name be free.

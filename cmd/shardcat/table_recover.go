@@ -19,6 +19,7 @@ func (a *app) tableRecoverCommand() *cobra.Command {
 		Short: "Recover a table from its metadata file, or all tables of a warehouse",
 		Long: `Recover a table from its metadata file: a dropped table (its vault folder's _dropped.json names the file), or one whose
 catalog was lost (the file with the highest number in the table's metadata folder). Snapshots, schema and shards are those of the file.
+A table of a SQL catalog whose current metadata file was lost is recovered from another file of that folder.
 
 With --all, recover all tables of the warehouse and the vault in their last state and under their last name, and the recorded
 properties of namespaces. Tables that are older in the catalog, as after a restored backup, are moved forward. Dropped tables stay dropped.

@@ -46,7 +46,7 @@ func TestHostileShardsAreNotAdmitted(t *testing.T) {
 		"c02-fsl-null-1":       {ReadLeast, "one record takes"},
 		"c05-dict-fixed-1m":    {ReadLeast, "more than the limit of"},
 		"c08-union-time-bomb":  {ReadLeast, "its parent has"},
-		"c25-all-deleted-2e63": {ReadLeast, "at most"},
+		"c25-all-deleted-2e63": {ReadLeast, "at most 65536 per byte"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st, url := hostile(t, name)

@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// TestRecoverWhereTheMetadataFileIsLost: a table whose current metadata file is gone is recovered from another file of its folder, with what that
+// file holds. A name whose file is there stays taken, and a file of another folder is refused.
+func TestRecoverWhereTheMetadataFileIsLost(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	var before string
+	for i := range 2 {
+		before = tbl.MetadataLocation()
+		if _, err := appendFake(tbl, "", i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := g.load(c).MetadataLocation()
+	if before == last || !slices.Equal(live(t, g.load(c)), []int{1, 2}) {
+		t.Fatalf("the files are %s and %s, live is %v", before, last, live(t, g.load(c)))
+	}
+	other := Name{"default", "others"}
+	if _, err := c.Create(ctx, other, CreateOptions{Schema: people()}); err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := c.Load(ctx, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Recover(ctx, before, RecoverOptions{As: tableName}); !errors.Is(err, ErrExists) {
+		t.Errorf("while the current file is there: %v, want ErrExists", err)
+	}
+	if err := c.metadata.Delete(ctx, last, ""); err != nil {
+		t.Fatal(err)
+	}
+	fresh := g.open(nil, nil)
+	if _, err := fresh.Load(ctx, tableName); !errors.Is(err, blobio.ErrNotFound) {
+		t.Errorf("without its metadata file: %v", err)
+	}
+	if err := fresh.Drop(ctx, other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fresh.Recover(ctx, foreign.MetadataLocation(), RecoverOptions{As: tableName}); !errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), last) {
+		t.Errorf("by the file of another table: %v, want ErrUnsafe with %s", err, last)
+	}
+	back, err := fresh.Recover(ctx, before, RecoverOptions{As: tableName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := live(t, back); back.MetadataLocation() != before || !slices.Equal(got, []int{1}) {
+		t.Errorf("recovered from %s: live %v", back.MetadataLocation(), got)
+	}
+	if _, err := appendFake(back, "", 3); err != nil {
+		t.Fatal(err)
+	}
+	if got := live(t, g.load(g.open(nil, nil))); !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("after the next commit: live %v", got)
+	}
+}
+
+// TestAdvanceDeletesNoState: a recovery that finds the catalog's pointer moved by somebody else leaves the file that it would have pointed to: it is a
+// state of the table.
+func TestAdvanceDeletesNoState(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	c := g.open(nil, nil)
+	tbl := g.create(c)
+	first := tbl.MetadataLocation()
+	if _, err := appendFake(tbl, "", 1); err != nil {
+		t.Fatal(err)
+	}
+	second := g.load(c)
+	if _, err := appendFake(g.load(c), "", 2); err != nil {
+		t.Fatal(err)
+	}
+	number, err := metadataVersion(second.MetadataLocation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := metadataState{at: second.MetadataLocation(), number: number, meta: second.Metadata()}
+	if _, err := c.advance(ctx, tableName, first, state); err == nil {
+		t.Error("the pointer was moved although another writer had moved it")
+	}
+	if _, err := c.metadata.Stat(ctx, second.MetadataLocation()); err != nil {
+		t.Errorf("the state that was not taken: %v", err)
+	}
+	if got := live(t, g.load(c)); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("live %v", got)
+	}
+}
