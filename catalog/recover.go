@@ -112,7 +112,7 @@ func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, 
 	case !errors.Is(err, blobio.ErrNotFound):
 		return false, err
 	case path.Dir(canonicalURL(lost)) != path.Dir(canonicalURL(at)):
-		return false, fmt.Errorf("%w: its metadata file %s does not exist, and %s lies in another folder, so it may be another table's", ErrUnsafe, was, at)
+		return false, fmt.Errorf("%w: its metadata file %s does not exist, and %s is not in the same folder: it may belong to another table", ErrUnsafe, was, at)
 	}
 	if _, err := c.sql.point(ctx, name.identifier(), was, at); err != nil {
 		return false, translate(err)
