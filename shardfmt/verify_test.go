@@ -125,7 +125,7 @@ func TestSumsOfStripesAreCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := check(t, sp, a.URL)
-	if r.OK || len(r.Errors) != 1 || r.Errors[0].Object != at || !strings.Contains(r.Errors[0].What, "not those that were written") {
+	if r.OK || len(r.Errors) != 1 || r.Errors[0].Object != at || !strings.Contains(r.Errors[0].What, "differ from those written") {
 		t.Errorf("%+v", r)
 	}
 }

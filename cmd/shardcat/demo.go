@@ -27,7 +27,7 @@ func (a *app) demoCommand() *cobra.Command {
 			o := demo.Options{Dir: dir, Catalog: a.catalogOptions(catalog.ReadWrite), Out: out}
 			for name, place := range map[string]*string{"catalog": &o.Catalog.URI, "warehouse": &o.Catalog.Warehouse, "vault": &o.Catalog.Vault} {
 				if *place != "" && !slices.Contains(a.given, name) {
-					a.warn(environmentName(name) + " already exists; --" + name + " chooses another folder")
+					a.warn(environmentName(name) + " is ignored here; --" + name + " names another place")
 					*place = ""
 				}
 			}

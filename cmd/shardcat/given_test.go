@@ -101,7 +101,7 @@ func TestDemoObeysEachPlace(t *testing.T) {
 			if want := c.env == ""; told != want || here == want {
 				t.Errorf("written where it was told: %v, elsewhere: %v", told, here)
 			}
-			if c.env != "" && !strings.Contains(said, c.env+" is left alone") {
+			if c.env != "" && !strings.Contains(said, c.env+" is ignored here") {
 				t.Errorf("nothing is said of %s: %s", c.env, said)
 			}
 		})

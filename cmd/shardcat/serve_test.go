@@ -55,7 +55,7 @@ func TestServe(t *testing.T) {
 	answers := make(chan string, 2)
 	go func() {
 		for lines := bufio.NewScanner(told); lines.Scan(); {
-			for _, answer := range []string{"settings of the configuration file reloaded", "the file was not read"} {
+			for _, answer := range []string{"settings of the configuration file reloaded", "the configuration file could not be read"} {
 				if strings.Contains(lines.Text(), answer) {
 					answers <- answer
 				}
@@ -74,7 +74,7 @@ func TestServe(t *testing.T) {
 	// The file is read anew at SIGHUP; what can't be meant changes nothing.
 	for _, c := range []struct{ text, answer string }{
 		{"tables:\n  t: {schedule: 2h}\n", "settings of the configuration file reloaded"},
-		{"tables:\n  t: {schedule: never}\n", "the file was not read"},
+		{"tables:\n  t: {schedule: never}\n", "the configuration file could not be read"},
 	} {
 		if err := os.WriteFile(config, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
