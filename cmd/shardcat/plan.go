@@ -109,7 +109,7 @@ func (a *app) printPlan(p *compaction.Plan) error {
 
 func (a *app) printGroups(p *compaction.Plan) {
 	for _, why := range p.Unmet {
-		a.printf("unreachable: %s\n", why)
+		a.printf("not achievable: %s\n", why)
 	}
 	if o := p.Overlap; o != nil {
 		a.printf("overlap     up to %d of %d shards hold the same value of %s\n", o.Depth, o.Shards, o.Column)

@@ -80,5 +80,5 @@ func fieldProperty(flag string) (path string, pair shardfmt.Property, err error)
 			return strings.ReplaceAll(flag[:i], `\:`, ":"), shardfmt.TextProperty(name, value), err
 		}
 	}
-	return "", shardfmt.Property{}, usagef("field property %s: COL:expected NAME=VALUE", flag)
+	return "", shardfmt.Property{}, usagef("field property %s: expected COL:NAME=VALUE", flag)
 }

@@ -130,7 +130,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	got, err := p.forward(r, body)
 	if err != nil {
-		http.Error(w, "faultproxy: the store unreachable", http.StatusBadGateway)
+		http.Error(w, "faultproxy: the store is unreachable", http.StatusBadGateway)
 		return
 	}
 	if kind == httptransport.List {
