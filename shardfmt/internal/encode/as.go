@@ -172,7 +172,7 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 		err = nestAs(e, p, 0, each1(vals, func(v U) U { return v - least }), unsigned, t)
 	case block.Delta:
 		if len(vals) == 0 {
-			return nil, errors.New("Delta can't encode zero values")
+			return nil, errors.New("no values: the encoding Delta needs at least one")
 		}
 		p.ref = uint64(vals[0])
 		diffs := make([]U, len(vals)-1)
