@@ -137,3 +137,19 @@ func TestExternalParquetOverHTTPS(t *testing.T) {
 	}
 	run(append(leave, "shard", "verify", "over.amudai.shard")...)
 }
+
+// TestExternalParquetOfTwoColumnsOfOneName: a root can't tell them apart, so the file is unsupported, by the name.
+func TestExternalParquetOfTwoColumnsOfOneName(t *testing.T) {
+	data, err := os.ReadFile("../../shardfmt/fileio/testdata/files/duplicate_names.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "two.parquet"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, said := runIn(t, "shard", "write", filepath.Join(dir, "x.amudai.shard"), filepath.Join(dir, "two.parquet"), "--external-parquet")
+	if code != exitCorrupt || !strings.Contains(said, `two.parquet`) || !strings.Contains(said, `more than one column is named "a"`) {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}

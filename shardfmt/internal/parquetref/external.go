@@ -183,11 +183,16 @@ func (b *build) findSchema() error {
 
 // match finds the columns of the schema's fields in a file. A field is nullable if it is in any file.
 func (b *build) match(f *source) error {
-	byName := map[string]int{}
+	byName, twice := map[string]int{}, map[string]bool{}
 	for i := range f.footer.Columns() {
-		byName[f.footer.Schema().Column(i).Path()] = i
+		name := f.footer.Schema().Column(i).Path()
+		_, there := byName[name]
+		byName[name], twice[name] = i, there || twice[name]
 	}
 	for _, n := range b.schema.Fields {
+		if twice[n.Name] {
+			return corrupt.Locate(corrupt.Unsupported(-1, "more than one column is named %q; ingest or convert the file, which renames them, or select others with --external-columns", n.Name), f.url, 0)
+		}
 		column, ok := byName[n.Name]
 		if !ok {
 			return fmt.Errorf("%s has no column %q", urlresolve.Redact(f.url), n.Name)
