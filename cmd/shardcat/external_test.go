@@ -13,6 +13,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
 // web serves the files of a folder over TLS, and counts what is asked of it.
@@ -151,5 +158,39 @@ func TestExternalParquetOfTwoColumnsOfOneName(t *testing.T) {
 	code, said := runIn(t, "shard", "write", filepath.Join(dir, "x.amudai.shard"), filepath.Join(dir, "two.parquet"), "--external-parquet")
 	if code != exitCorrupt || !strings.Contains(said, `two.parquet`) || !strings.Contains(said, `more than one column is named "a"`) {
 		t.Errorf("exit %d: %s", code, said)
+	}
+}
+
+// TestExternalParquetOfLongPages: a page that does not fit into the memory of a run is refused by its column, with what to do, and that helps.
+func TestExternalParquetOfLongPages(t *testing.T) {
+	dir := t.TempDir()
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "text", Type: arrow.BinaryTypes.String}}, nil))
+	const rows = 20_000
+	for i := range rows {
+		b.Field(0).(*array.Int64Builder).Append(int64(i))
+		b.Field(1).(*array.StringBuilder).Append(strings.Repeat(fmt.Sprintf("%08d", i), 64))
+	}
+	file, err := os.Create(filepath.Join(dir, "long.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := pqarrow.NewFileWriter(b.Schema(), file, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd), parquet.WithDictionaryDefault(false),
+		parquet.WithDataPageSize(1<<30), parquet.WithBatchSize(rows)), pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(b.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"shard", "write", filepath.Join(dir, "x.amudai.shard"), filepath.Join(dir, "long.parquet"), "--external-parquet", "--max-memory"}
+	code, said := runIn(t, append(args, "20000000")...)
+	if code != exitCorrupt || !strings.Contains(said, `column "text" of row group 0`) || !strings.Contains(said, "--max-memory") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+	if code, said = runIn(t, append(args, "200000000")...); code != exitDone {
+		t.Errorf("with more memory: exit %d: %s", code, said)
 	}
 }

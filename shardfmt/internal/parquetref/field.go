@@ -3,6 +3,7 @@ package parquetref
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -75,7 +76,7 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, s
 	}
 	size := c.Pages.End - c.Dictionary.Start
 	if err := mem.Hold(size); err != nil {
-		return m, fmt.Errorf("column %q of row group %d of %s: %w", node.Name, g.number, urlresolve.Redact(g.file.url), err)
+		return m, corrupt.Locate(b.large(err, node, g, c), url, 0)
 	}
 	defer mem.Drop(size)
 	mem.Fetched(size)
@@ -84,17 +85,27 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, s
 		return m, err
 	}
 	if err := c.FindDictionary(data, mem); err != nil {
-		return m, corrupt.Locate(err, url, 0)
+		return m, corrupt.Locate(b.large(err, node, g, c), url, 0)
 	}
 	c.SetRanges(m.Chunk)
 	b.addSum(url, chunkRef(g.file, m.Chunk), c.Dictionary.Start, data)
 	dict, pages := data[:c.Dictionary.Len()], data[c.Dictionary.Len():]
 	made, err := c.Map(pages, mem)
 	if err != nil {
-		return m, corrupt.Locate(err, url, 0)
+		return m, corrupt.Locate(b.large(err, node, g, c), url, 0)
 	}
 	m.Bytes, m.Chunk.DataPageCount = made.Append(nil), uint64(made.Blocks())
-	return m, corrupt.Locate(values(c, node, dict, pages, m.Bytes, seen, mem), url, 0)
+	return m, corrupt.Locate(b.large(values(c, node, dict, pages, m.Bytes, seen, mem), node, g, c), url, 0)
+}
+
+// large says of a chunk that does not fit into the memory of the run what would help.
+func (b *build) large(err error, node *schema.Node, g group, c *parquetchunk.Chunk) error {
+	if !errors.Is(err, budget.ErrExceeded) {
+		return err
+	}
+	return &corrupt.Error{Kind: corrupt.ErrUnsupported, Offset: int64(c.Dictionary.Start), Err: err,
+		What: fmt.Sprintf("column %q of row group %d: to decode a page needs more than %d bytes of memory, or work in proportion; raise the limit with --max-memory, "+
+			"for reading the shard needs it too, or ingest the file", node.Name, g.number, b.budget.Limit())}
 }
 
 // chunkRef is how the root names the object that holds a chunk.
