@@ -20,7 +20,7 @@ func TestActions(t *testing.T) {
 	}
 	g.open("/login")
 	g.do(chromedp.SendKeys(chromedp.CSS("#token"), "wrong\r"), chromedp.WaitVisible(chromedp.CSS("[role=alert]")))
-	if text := g.text("[role=alert]"); !strings.Contains(text, "not the token") {
+	if text := g.text("[role=alert]"); !strings.Contains(text, "Wrong token") {
 		t.Errorf("another token: %q", text)
 	}
 	g.do(chromedp.SendKeys(chromedp.CSS("#token"), token+"\r"), chromedp.WaitReady(chromedp.CSS("#find")))
