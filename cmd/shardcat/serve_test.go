@@ -87,8 +87,13 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-hangups
-		if answer := <-answers; answer != c.answer {
-			t.Errorf("%q: %s", c.text, answer)
+		select {
+		case answer := <-answers:
+			if answer != c.answer {
+				t.Errorf("%q: %s", c.text, answer)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%q: the log has no line with %q", c.text, c.answer)
 		}
 		awaitTable(t, at1.URL, func(st servedTable) bool { return st.State == "waiting" && st.Schedule == "2h" })
 	}
