@@ -19,18 +19,13 @@ import (
 func (s *slowStore) many(t *testing.T, appends int) {
 	t.Helper()
 	s.fill(t, 1, 1)
-	cat, client := s.open(t, 0)
-	defer client.Close()
-	defer cat.Close()
-	table, err := cat.Load(t.Context(), stepsTable)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range appends - 1 {
-		if _, err := table.Ingest(t.Context(), stepsRows(t, 1), catalog.IngestOptions{}); err != nil {
-			t.Fatal(err)
+	s.with(t, func(table *catalog.Table) {
+		for range appends - 1 {
+			if _, err := table.Ingest(t.Context(), stepsRows(t, 1), catalog.IngestOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
+	})
 }
 
 // TestMetadataSteps: manifests are read side by side, by a count and by the commit that merges a hundred of them.

@@ -40,13 +40,9 @@ func newSlowStore(t *testing.T) *slowStore {
 	return emptyStore(t)
 }
 
-var codecs sync.Once
-
-// makeCodecs merges, and reads, shards of many stripes once. What is compressed there goes by codecs of the process, which make channels when they
-// are first used: those of a bubble of synctest could not be used in another.
-func makeCodecs(t *testing.T) {
-	s := emptyStore(t)
-	s.fill(t, 150, 1)
+// with does something with the table, whose requests take no time.
+func (s *slowStore) with(t *testing.T, do func(table *catalog.Table)) {
+	t.Helper()
 	cat, client := s.open(t, 0)
 	defer client.Close()
 	defer cat.Close()
@@ -54,13 +50,31 @@ func makeCodecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	do(table)
+}
+
+// concat joins the shards of a table into one.
+func concat(t *testing.T, table *catalog.Table) {
+	t.Helper()
 	r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
 	if err != nil || r.ShardsAfter != 1 {
 		t.Fatal(r, err)
 	}
-	if rows := scan("v < 0 OR id >= 0", "id", "v", "s")(t, table); rows != 150 {
-		t.Fatalf("%d rows", rows)
-	}
+}
+
+var codecs sync.Once
+
+// makeCodecs merges, and reads, shards of many stripes once. What is compressed there goes by codecs of the process, which make channels when they
+// are first used: those of a bubble of synctest could not be used in another.
+func makeCodecs(t *testing.T) {
+	s := emptyStore(t)
+	s.fill(t, 150, 1)
+	s.with(t, func(table *catalog.Table) {
+		concat(t, table)
+		if rows := scan("v < 0 OR id >= 0", "id", "v", "s")(t, table); rows != 150 {
+			t.Fatalf("%d rows", rows)
+		}
+	})
 }
 
 func emptyStore(t *testing.T) *slowStore {
@@ -205,17 +219,7 @@ func scanSteps(t *testing.T, shards, rows int) {
 		before[i] = s.measure(t, c.do)
 		t.Logf("%s: %+v before", c.name, before[i])
 	}
-	cat, client := s.open(t, 0)
-	defer client.Close()
-	defer cat.Close()
-	table, err := cat.Load(t.Context(), stepsTable)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
-	if err != nil || r.ShardsAfter != 1 {
-		t.Fatal(r, err)
-	}
+	s.with(t, func(table *catalog.Table) { concat(t, table) })
 	for i, c := range scans {
 		after := s.measure(t, c.do)
 		t.Logf("%s: %+v after", c.name, after)

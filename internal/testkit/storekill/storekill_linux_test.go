@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -216,7 +215,7 @@ func (l *ledger) append(ctx context.Context, t *catalog.Table, first int64, r *r
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(5+r.IntN(300))*time.Millisecond)
 		defer cancel()
 	}
-	_, err := t.Ingest(ctx, newSource(t.Schema(), first), catalog.IngestOptions{JobID: b.job})
+	_, err := t.Append(ctx, rows(t.Schema(), first), catalog.IngestOptions{JobID: b.job})
 	l.book(err, func() { b.added = true })
 }
 
@@ -273,7 +272,7 @@ func (l *ledger) settle(t *testing.T, tbl *catalog.Table) {
 		if b.added || b.dropped {
 			continue
 		}
-		if _, err := tbl.Ingest(t.Context(), newSource(tbl.Schema(), first), catalog.IngestOptions{JobID: b.job}); err != nil {
+		if _, err := tbl.Append(t.Context(), rows(tbl.Schema(), first), catalog.IngestOptions{JobID: b.job}); err != nil {
 			t.Errorf("%s delivered again: %v", b.job, err)
 			continue
 		}
@@ -333,28 +332,16 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// source yields one batch of ids.
-type source struct {
-	schema *schema.Schema
-	batch  arrow.RecordBatch
-}
-
-func newSource(s *schema.Schema, first int64) *source {
+// rows are those of the batch of the ids from first on.
+func rows(s *schema.Schema, first int64) array.RecordReader {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
 	defer b.Release()
 	for i := range int64(perAppend) {
 		b.Field(0).(*array.Int64Builder).Append(first + i)
 	}
-	return &source{s, b.NewRecordBatch()}
-}
-
-func (s *source) Schema() *schema.Schema { return s.schema }
-
-func (s *source) Next(context.Context) (arrow.RecordBatch, error) {
-	if s.batch == nil {
-		return nil, io.EOF
+	r, err := array.NewRecordReader(b.Schema(), []arrow.RecordBatch{b.NewRecordBatch()})
+	if err != nil {
+		panic(err)
 	}
-	b := s.batch
-	s.batch = nil
-	return b, nil
+	return r
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/shardcat/shardcat/catalog"
 )
 
 // rowsSummary is the query of what summary tells of a table's rows.
@@ -103,11 +101,7 @@ func TestTrinoThroughGateway(t *testing.T) {
 			t.Logf("%s: %s", write, a.err)
 		}
 	}
-	for _, was := range []*catalog.Table{e.flat, e.deleted} {
-		if after, err := e.c.Load(t.Context(), was.Name()); err != nil || after.MetadataLocation() != was.MetadataLocation() {
-			t.Errorf("%s has changed: %v", was.Name(), err)
-		}
-	}
+	e.unchanged(t)
 	for _, name := range []string{"flat", "deleted"} {
 		if again := answers[name+" again"]; again.err != "" || !reflect.DeepEqual(again.rows, answers[name].rows) {
 			t.Errorf("%s after the writes: %v", name, again)
