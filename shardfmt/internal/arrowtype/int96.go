@@ -18,8 +18,8 @@ const nameInt96 = "shardcat.int96"
 // nanoseconds end in 2262, which Hive and Spark do not.
 var Int96 = &Int96Type{arrow.ExtensionBase{Storage: &arrow.FixedSizeBinaryType{ByteWidth: 12}}}
 
-// julianYear1 is the Julian day number of 0001-01-01.
-const julianYear1 = 1721426
+// JulianYear1 is the Julian day number of 0001-01-01.
+const JulianYear1 = 1721426
 
 func init() { _ = arrow.RegisterExtensionType(Int96) }
 
@@ -68,8 +68,8 @@ func (im *importing) int96(a *Int96Array, p place) (arrow.Array, error) {
 		if nanos%100 < 0 {
 			ticks--
 		}
-		ticks += (day - julianYear1) * literal.TicksPerDay // at most 2^32 days have 3.8e21 ticks: too many for 64 bits
-		if days := day - julianYear1; days < -1<<22 || days > 1<<22 || ticks < 0 || ticks > literal.MaxDateTime {
+		ticks += (day - JulianYear1) * literal.TicksPerDay // at most 2^32 days have 3.8e21 ticks: too many for 64 bits
+		if days := day - JulianYear1; days < -1<<22 || days > 1<<22 || ticks < 0 || ticks > literal.MaxDateTime {
 			return 0, false, p.refuse(i, "%s is outside the years 1 to 9999", a.ValueStr(i))
 		}
 		return ticks, nanos%100 != 0, nil

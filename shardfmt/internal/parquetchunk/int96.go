@@ -11,12 +11,11 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // An INT96 is a point in time: nanoseconds of the day, u64, then the Julian day number, u32.
 const (
-	// julianYear1 is the Julian day number of 0001-01-01.
-	julianYear1  = 1721426
 	nanosPerDay  = 86_400_000_000_000
 	nanosPerTick = 100
 )
@@ -71,10 +70,10 @@ func appendTicks(b *array.Int64Builder, values []parquet.Int96, levels []int16, 
 		}
 		nanos, day := binary.LittleEndian.Uint64(values[next][:]), int64(binary.LittleEndian.Uint32(values[next][8:]))
 		next++
-		if nanos >= nanosPerDay || day < julianYear1 || day-julianYear1 > math.MaxInt64/literal.TicksPerDay-1 {
+		if nanos >= nanosPerDay || day < arrowtype.JulianYear1 || day-arrowtype.JulianYear1 > math.MaxInt64/literal.TicksPerDay-1 {
 			return errInt96
 		}
-		b.Append((day-julianYear1)*literal.TicksPerDay + int64(nanos/nanosPerTick))
+		b.Append((day-arrowtype.JulianYear1)*literal.TicksPerDay + int64(nanos/nanosPerTick))
 	}
 	return nil
 }
