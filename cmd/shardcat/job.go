@@ -24,12 +24,14 @@ const maxRunNames = 64 << 20
 
 func (a *app) jobCommitCommand() *cobra.Command {
 	var ref string
+	var allowEmpty bool
 	cmd := &cobra.Command{
 		Use:   "commit T JOB RUN...|-",
 		Short: "Commit runs of a job in one snapshot",
 		Long: `Commit the shards of runs of ingest --uncommitted in one snapshot. A job is committed once, however often this is called. The job's
 other runs, such as failed or duplicate ones, end with it and their shards are deleted. With - the run names are read
-from standard input, one per line.`,
+from standard input, one per line; an input without a name is an error, unless --allow-empty says that a job may have
+written nothing.`,
 		Example: `  shardcat job commit flights load-7 load-7 load-7.5b0c1b1e-8f5a-4c52-9c0b-8a7f3d1c2e11
   jq -r .run results/*.json | shardcat job commit flights load-7 -`,
 		Args: atLeast(3),
@@ -42,8 +44,8 @@ from standard input, one per line.`,
 					return fmt.Errorf("standard input: %w", err)
 				case len(text) > maxRunNames:
 					return usageError{fmt.Errorf("standard input: more than %s of names of runs", progress.Bytes(int64(maxRunNames)))}
-				case len(runs) == 0:
-					return usageError{errors.New("standard input: no names of runs; job discard discards the runs of a job")}
+				case len(runs) == 0 && !allowEmpty:
+					return usageError{errors.New("standard input: no names of runs; job discard discards the runs of a job, and --allow-empty commits a job without rows")}
 				}
 			}
 			t, err := a.loadTable(cmd.Context(), args[0])
@@ -65,6 +67,7 @@ from standard input, one per line.`,
 		},
 	}
 	cmd.Flags().StringVar(&ref, "ref", "", "branch to commit to (default: main)")
+	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "commit a job that names no runs on standard input")
 	return cmd
 }
 

@@ -62,7 +62,7 @@ class Program:
         return self._ingest(table, reader, "--uncommitted", *_flags({"job-id": job_id, **({"part": part} if part else {})}))
 
     def commit(self, table: str, job_id: str, runs: list[str]) -> dict[str, Any]:
-        return self._json("job", "commit", table, job_id, "-", given="".join(r + "\n" for r in runs).encode())
+        return self._json("job", "commit", table, job_id, "-", "--allow-empty", given="".join(r + "\n" for r in runs).encode())
 
     def discard(self, table: str, job_id: str) -> dict[str, Any]:
         return self._json("job", "discard", table, job_id)
