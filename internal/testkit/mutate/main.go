@@ -3,7 +3,8 @@
 //
 // All mutations of a package are compiled into one test binary, in which the environment turns one of them on, so that none costs a compilation.
 // Each test runs once alone to see which mutations it reaches, and a mutation is tried on these tests only, the short ones first. Results are
-// appended to a file, and what is in it is not tried again as long as the source file is the same.
+// appended to a file, and what is in it is not tried again as long as the source file is the same. Coverage is kept beside it, as long as the
+// package is the same: a long run can be made in pieces (-m, -files) of a few minutes.
 package main
 
 import (
@@ -63,7 +64,7 @@ type options struct {
 func run(ctx context.Context) error {
 	var o options
 	minutes := flag.Int("m", 600, "try mutations for so many `minutes`")
-	files := flag.String("files", "", "only mutate files whose path matches this `regexp`")
+	files := flag.String("files", "", "only try mutations of files whose path matches this `regexp`")
 	also := flag.String("also", "", "comma-separated `packages` whose tests are run too")
 	flag.IntVar(&o.count, "n", 0, "try at most `count` mutations of each package (default: all)")
 	flag.Uint64Var(&o.seed, "s", 1, "`seed` of the order in which mutations are tried")
@@ -104,7 +105,9 @@ func run(ctx context.Context) error {
 			return err
 		}
 		p := &target{options: o, path: path, work: dir, results: results}
-		if err := p.run(ctx); err != nil {
+		if err := p.run(ctx); errors.Is(err, errTime) {
+			fmt.Fprintf(os.Stderr, "%s: %v; the same command goes on\n", path, err)
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -126,6 +129,7 @@ type target struct {
 // test is a test of a binary, with the mutations that it reaches.
 type test struct {
 	binary, dir, name string
+	path              string // of its package
 	took              time.Duration
 	hits              map[int]bool
 }
@@ -155,9 +159,6 @@ func (p *target) read() error {
 	p.files, p.hashes = map[string][]byte{}, map[string]string{}
 	for _, file := range lines[2:] {
 		path := filepath.Join(p.path, file)
-		if !p.options.files.MatchString(path) {
-			continue
-		}
 		src, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -283,12 +284,24 @@ func (p *target) cover(ctx context.Context, binaries map[string]string) error {
 			if strings.HasPrefix(name, "Benchmark") || !p.only.MatchString(name) || p.skip != "" && regexp.MustCompile(p.skip).MatchString(name) {
 				continue
 			}
-			p.tests = append(p.tests, &test{binary: binaries[path], dir: dir, name: name})
+			p.tests = append(p.tests, &test{binary: binaries[path], dir: dir, name: name, path: path})
 		}
 	}
 	var mu sync.Mutex
 	var failed []string
+	saved, err := p.savedCoverage()
+	if err != nil {
+		return err
+	}
+	defer saved.Close()
 	each(p.jobs, p.tests, func(t *test) {
+		if s, ok := saved.tests[t.path+" "+t.name]; ok {
+			t.took, t.hits = s.took, s.hits
+			return
+		}
+		if time.Now().After(p.until) || ctx.Err() != nil {
+			return
+		}
 		hits := filepath.Join(p.work, filepath.Base(t.binary)+t.name+".hits")
 		start := time.Now()
 		ok, _ := p.passes(ctx, []*test{t}, 10*time.Minute, "MUTATE_HITS="+hits)
@@ -305,10 +318,92 @@ func (p *target) cover(ctx context.Context, binaries map[string]string) error {
 			id, _ := strconv.Atoi(line)
 			t.hits[id] = true
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		saved.add(t)
 	})
+	if err := errors.Join(ctx.Err(), saved.err); err != nil {
+		return err
+	}
+	missing := -len(failed)
+	for _, t := range p.tests {
+		if t.hits == nil {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return fmt.Errorf("%w: %d of %d tests have not run yet", errTime, missing, len(p.tests))
+	}
 	p.tests = slices.DeleteFunc(p.tests, func(t *test) bool { return t.hits == nil })
 	fmt.Fprintf(os.Stderr, "%s: %d mutations, %d tests; fail without a mutation: %s\n", p.path, len(p.sites), len(p.tests), strings.Join(failed, " "))
 	return nil
+}
+
+// errTime ends a package whose coverage takes more time than there is: without all of it, mutations seem unreached that are not.
+var errTime = errors.New("the time is up")
+
+// coverage is which mutations each test reaches, kept in a file beside the results for as long as the files of the package are the same.
+type coverage struct {
+	file  *os.File
+	sum   string
+	tests map[string]*test
+	err   error
+}
+
+// savedCoverage opens the file of the coverage, and reads what fits the package as it is. Without a results file nothing is kept.
+func (p *target) savedCoverage() (*coverage, error) {
+	hash := sha256.New()
+	for _, s := range p.sites {
+		fmt.Fprintln(hash, s.id, p.key(s))
+	}
+	c := &coverage{sum: fmt.Sprintf("%x", hash.Sum(nil))[:12], tests: map[string]*test{}}
+	if p.options.results == "" {
+		return c, nil
+	}
+	var err error
+	if c.file, err = os.OpenFile(p.options.results+".coverage", os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(c.file)
+	if err != nil {
+		return nil, errors.Join(err, c.file.Close())
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 4 || f[0] != c.sum {
+			continue
+		}
+		took, err := time.ParseDuration(f[3])
+		if err != nil {
+			continue
+		}
+		t := &test{took: took, hits: map[int]bool{}}
+		for _, id := range f[4:] {
+			n, _ := strconv.Atoi(id)
+			t.hits[n] = true
+		}
+		c.tests[f[1]+" "+f[2]] = t
+	}
+	return c, nil
+}
+
+func (c *coverage) add(t *test) {
+	if c.file == nil {
+		return
+	}
+	line := fmt.Sprintf("%s %s %s %s", c.sum, t.path, t.name, t.took)
+	for _, id := range slices.Sorted(maps.Keys(t.hits)) {
+		line += " " + strconv.Itoa(id)
+	}
+	_, err := c.file.WriteString(line + "\n")
+	c.err = errors.Join(c.err, err)
+}
+
+func (c *coverage) Close() error {
+	if c.file == nil {
+		return nil
+	}
+	return c.file.Close()
 }
 
 // each calls f for all of a list, some at a time.
@@ -345,6 +440,9 @@ func (p *target) passes(ctx context.Context, tests []*test, limit time.Duration,
 func (p *target) try(ctx context.Context) error {
 	var left []*site
 	for _, s := range p.sites {
+		if !p.options.files.MatchString(s.file) {
+			continue
+		}
 		if r, ok := p.results.known[p.key(s)]; !ok || p.again && r != "noticed" && r != "late" {
 			left = append(left, s)
 		}

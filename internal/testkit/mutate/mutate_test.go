@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -92,19 +93,32 @@ func TestFailsAnyway(t *testing.T) { t.Fail() }
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOWORK", "off")
 	file := filepath.Join(dir, "results")
-	try := func() *results {
+	pass := func(o options) (*results, error) {
 		r, err := openResults(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &target{options: options{until: time.Now().Add(time.Hour), jobs: 2, files: regexp.MustCompile(""), only: regexp.MustCompile("")}, path: "./", work: t.TempDir(), results: r}
-		if err := p.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Close(); err != nil {
+		o.jobs, o.only, o.results = 2, regexp.MustCompile(""), file
+		p := &target{options: o, path: "./", work: t.TempDir(), results: r}
+		return r, errors.Join(p.run(t.Context()), r.Close())
+	}
+	try := func() *results {
+		r, err := pass(options{until: time.Now().Add(time.Hour), files: regexp.MustCompile("")})
+		if err != nil {
 			t.Fatal(err)
 		}
 		return r
+	}
+	// A run whose time is up before all tests have run tries no mutation; one of other files tries none of these.
+	if r, err := pass(options{files: regexp.MustCompile("")}); !errors.Is(err, errTime) || len(r.known) > 0 {
+		t.Errorf("without time: %v, %v", r.known, err)
+	}
+	if r, err := pass(options{until: time.Now().Add(time.Hour), files: regexp.MustCompile("other.go")}); err != nil || len(r.known) > 0 {
+		t.Errorf("of another file: %v, %v", r.known, err)
+	}
+	covered, err := os.ReadFile(file + ".coverage")
+	if err != nil || !regexp.MustCompile(`^\w+ \./ Test \S+( \d+)+\n$`).Match(covered) {
+		t.Errorf("coverage %q, %v", covered, err)
 	}
 	got := map[string]string{}
 	for key, outcome := range try().known {
@@ -128,5 +142,8 @@ func TestFailsAnyway(t *testing.T) { t.Fail() }
 	after, err := os.ReadFile(file)
 	if err != nil || string(after) != string(before) {
 		t.Errorf("a second run wrote\n%s\nbehind\n%s (%v)", after, before, err)
+	}
+	if again, err := os.ReadFile(file + ".coverage"); err != nil || string(again) != string(covered) {
+		t.Errorf("a second run covered\n%s\nafter\n%s (%v)", again, covered, err)
 	}
 }
