@@ -1,0 +1,352 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
+)
+
+// TestKindsOfObjects: what has a name that no writer of this program gives is of unknown kind, which is never deleted.
+func TestKindsOfObjects(t *testing.T) {
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	for name, want := range map[string]objectKind{
+		"s.amudai.shard":               rootObject,
+		"s.amudai.shard.bak":           unknownObject,
+		"more/s.amudai.shard":          unknownObject,
+		"data/s/s-0.amudai.stripe":     dataObject,
+		"data/s/.amudai.stripe":        dataObject,
+		"data/s.amudai.d/stripe":       unknownObject,
+		"data/s/stripe":                unknownObject,
+		"data/":                        unknownObject,
+		"data":                         unknownObject,
+		"other/s/s-0.amudai.stripe":    unknownObject,
+		"_jobs/j.json":                 controlObject,
+		"_jobs/j.txt":                  unknownObject,
+		"_jobs.json":                   unknownObject,
+		"_gc/marked-1.json":            controlObject,
+		"_gc/marked-1":                 unknownObject,
+		"_compaction/group.json":       controlObject,
+		"_compaction/group.bin":        unknownObject,
+		"_others/j.json":               unknownObject,
+		"_owner.json":                  controlObject,
+		"_dropped.json":                controlObject,
+		"_owner.json/x":                unknownObject,
+		"more/_owner.json":             unknownObject,
+		"":                             unknownObject,
+		"notes.txt":                    unknownObject,
+		"metadata/00000.metadata.json": unknownObject,
+	} {
+		if got := tbl.kindOf(tbl.VaultFolder() + name); got != want {
+			t.Errorf("vault/%s: kind %d, want %d", name, got, want)
+		}
+	}
+	for name, want := range map[string]objectKind{
+		"00000.metadata.json":      icebergFile,
+		"m0.avro":                  icebergFile,
+		".m0.avro.crc":             icebergFile,
+		".00000.metadata.json.crc": icebergFile,
+		"m0.avro.crc":              unknownObject,
+		".m0.avro":                 icebergFile,
+		".crc":                     unknownObject,
+		"..crc":                    unknownObject,
+		".m0.txt.crc":              unknownObject,
+		"m0.parquet":               unknownObject,
+		"deep/m0.avro":             unknownObject,
+		"deep/.m0.avro.crc":        unknownObject,
+		"00000.metadata.json.gz":   unknownObject,
+	} {
+		if got := tbl.kindOf(tbl.metadataFolder() + name); got != want {
+			t.Errorf("metadata/%s: kind %d, want %d", name, got, want)
+		}
+	}
+	if got := tbl.kindOf("mem://elsewhere/s.amudai.shard"); got != unknownObject {
+		t.Errorf("an object of another folder: kind %d", got)
+	}
+	for url, want := range map[string]string{"a/.b.avro.crc": "a/b.avro", ".b.crc": "b", "a/b.avro.crc": "", "a/.b.avro": "", "a/.crc": "", "a/..crc": "", "a.crc/.b": ""} {
+		if of, ok := checksummed(url); ok != (want != "") || ok && of != want {
+			t.Errorf("%s: the checksum of %q, %v; want %q", url, of, ok, want)
+		}
+	}
+}
+
+// TestDeleteRatio: a plan of few objects or of exactly the ratio passes, one more does not.
+func TestDeleteRatio(t *testing.T) {
+	for _, c := range []struct {
+		objects, mark, delete int
+		ratio                 float64
+		ok                    bool
+	}{
+		{fewObjects - 1, fewObjects - 1, 0, 0.5, true},
+		{fewObjects, fewObjects/2 + 1, 0, 0.5, false},
+		{fewObjects, fewObjects / 2, fewObjects / 2, 0.5, true},
+		{fewObjects, 0, fewObjects/2 + 1, 0.5, false},
+		{100, 26, 0, 0.25, false},
+		{100, 25, 25, 0.25, true},
+		{100, 100, 100, 1, true},
+		{100, 0, 0, 0, true},
+		{100, 1, 0, 0, false},
+	} {
+		x := &collector{table: &Table{name: tableName}, o: CollectOptions{MaxDeleteRatio: c.ratio},
+			plan: &CollectResult{Objects: c.objects, Mark: make([]Garbage, c.mark), Delete: make([]Garbage, c.delete)}}
+		if err := x.checkRatio(); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrUnsafe) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestEverythingAJobNamesIsLive: each input and output of an open job, whatever stands before it in the list: roots of the vault
+// and of adopted folders, prefixes of both, and the objects that lie under a prefix of the vault.
+func TestEverythingAJobNamesIsLive(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	ingest(t, tbl, IngestOptions{}, rows(0, 5))
+	vault := tbl.VaultFolder()
+	under := []string{vault + "data/p/one.amudai.stripe", vault + "data/p/two.amudai.stripe"}
+	for _, at := range under {
+		if err := tbl.cat.client.Put(ctx, at, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := []string{vault + "in.amudai.shard", "mem://adopted/in.amudai.shard", "mem://adopted/p*", vault + "data/p/*", vault + "out.amudai.shard", vault + "data/q/*"}
+	// Each order has another name last, so that each is behind every kind.
+	for turn := range names {
+		order := slices.Concat(names[turn:], names[:turn])
+		for cut := range len(order) + 1 {
+			job := &JobState{JobRecord: JobRecord{ID: "j", Inputs: order[:cut], Outputs: order[cut:]}}
+			other := &JobState{JobRecord: JobRecord{ID: "k", Outputs: []string{vault + "k.amudai.shard"}}}
+			l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
+			roots := map[string]rootToRead{}
+			if err := tbl.reachJobs(ctx, &openJobs{open: []*JobState{job, other}}, l, roots); err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range slices.Concat(under, []string{vault + "in.amudai.shard", "mem://adopted/in.amudai.shard", "mem://adopted/p/x",
+				vault + "out.amudai.shard", vault + "data/q/later", vault + "k.amudai.shard"}) {
+				if !l.has(at) {
+					t.Errorf("%v: %s is not live", order, at)
+				}
+			}
+			for _, at := range []string{vault + "in.amudai.shard", "mem://adopted/in.amudai.shard", vault + "out.amudai.shard", vault + "k.amudai.shard"} {
+				if !roots[at].optional {
+					t.Errorf("%v: the root %s is not read: %+v", order, at, roots[at])
+				}
+			}
+			if l.has(vault+"other.amudai.shard") || l.has(vault+"data/r/x") {
+				t.Errorf("%v: what no job names is live", order)
+			}
+		}
+	}
+}
+
+// faulty opens the ground's catalog over a store whose requests go wrong by a script.
+func (g *timed) faulty() (*Catalog, *blobtest.Faulty) {
+	g.t.Helper()
+	bucket := blobtest.NewFaulty(g.t, &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}, "")
+	o := Options{
+		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
+		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,
+	}
+	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
+		if err := s.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	c, err := Open(context.Background(), o)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { c.Close() })
+	return c, bucket
+}
+
+// TestAnyFailedReadEndsACollection: a request that is denied proves nothing of what it asked for. Each request of a plan is denied once, for a table
+// with marks, open and closed jobs, a key index and adopted references, and for a dropped one: the plan is never made without it.
+func TestAnyFailedReadEndsACollection(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	healthy := g.catalog(nil)
+	tbl := g.create(healthy)
+	ingest(t, tbl, IngestOptions{JobID: "named"}, rows(0, 10))
+	ingest(t, tbl, IngestOptions{}, rows(10, 10))
+	remove(t, tbl, "id >= 10 OR id = 3")
+	if _, err := tbl.AddKeyIndex(ctx, "keys:id", IndexOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	g.clock.Advance(8 * day)
+	expireAll(t, tbl, g.clock.Now())
+	collect(t, tbl, CollectOptions{Execute: true, MaxDeleteRatio: 1})
+	if _, _, err := tbl.BeginJob(ctx, JobAppend, "open", nil, tbl.Outputs); err != nil {
+		t.Fatal(err)
+	}
+	dropped, err := healthy.Create(ctx, Name{"default", "gone"}, CreateOptions{Schema: people()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ingest(t, dropped, IngestOptions{}, rows(0, 5))
+	if err := healthy.Drop(ctx, Name{"default", "gone"}); err != nil {
+		t.Fatal(err)
+	}
+	g.clock.Advance(8 * day)
+	for name, plan := range map[string]func(c *Catalog) (any, error){
+		"table": func(c *Catalog) (any, error) {
+			loaded, err := c.Load(ctx, tableName)
+			if err != nil {
+				return nil, err
+			}
+			done, err := loaded.Collect(ctx, CollectOptions{MaxDeleteRatio: 1})
+			if err == nil && len(done.Delete) == 0 {
+				err = fmt.Errorf("nothing would be deleted: %+v", done)
+			}
+			return done, err
+		},
+		"dropped": func(c *Catalog) (any, error) {
+			done, err := c.CollectDropped(ctx, CollectOptions{MaxDeleteRatio: 1})
+			if err == nil && (len(done) != 1 || len(done[0].Delete) == 0) {
+				err = fmt.Errorf("nothing would be deleted: %+v", done)
+			}
+			return done, err
+		},
+	} {
+		c, bucket := g.faulty() // nothing is cached of the one before
+		bucket.Play(t, "")
+		if _, err := plan(c); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		requests := bucket.Requests("any")
+		if requests < 10 {
+			t.Errorf("%s: %d requests", name, requests)
+		}
+		for n := range requests {
+			c, bucket := g.faulty()
+			bucket.Play(t, fmt.Sprintf("any %d: fail denied", n+1))
+			if done, err := plan(c); err == nil {
+				t.Errorf("%s: with request %d of %d denied: %+v", name, n+1, requests, done)
+			} else if !errors.Is(err, blobio.ErrDenied) {
+				t.Errorf("%s: with request %d of %d denied: %v", name, n+1, requests, err)
+			}
+			c.Close()
+		}
+	}
+}
+
+// TestRecordsOfCollections: a run that marks nothing leaves no record, and those of earlier runs whose objects are gone go together, also if
+// somebody deletes one of them meanwhile.
+func TestRecordsOfCollections(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	c, bucket := g.faulty()
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	g.clock.Advance(8 * day)
+	for i := range 3 {
+		run := fmt.Sprintf("%08d", i+1)
+		gone := Garbage{URL: tbl.VaultFolder() + "data/" + run + "/s-0.amudai.stripe", Size: 1}
+		err := c.putRecord(ctx, tbl.gcFolder()+tombstonePrefix+run+".json", tombstoneRecord{Version: recordVersion, Run: run, Table: tbl.Name().String(), Objects: []Garbage{gone}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	bucket.Play(t, "delete~"+tombstonePrefix+" 2: lost 404")
+	if c := collect(t, tbl, CollectOptions{Execute: true}); len(c.Mark)+len(c.Delete) != 0 {
+		t.Errorf("%+v", c)
+	}
+	if got := objectsBelow(t, c, tbl.gcFolder()+tombstonePrefix); len(got) != 0 {
+		t.Errorf("nothing is marked: %v", got)
+	}
+}
+
+// TestLeaseRecords: objects in the folder whose names are no lease's hide none, and a released lease leaves neither its own renewals nor what was
+// before it.
+func TestLeaseRecords(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	c := g.catalog(nil)
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 5))
+	for _, name := range []string{"-.json", "-=notes.json", "-notes.json"} {
+		if err := tbl.cat.client.Put(ctx, tbl.gcFolder()+compactLease+name, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 2 {
+		l, err := tbl.takeLease(ctx, compactLease)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tbl.takeLease(ctx, compactLease); !errors.Is(err, ErrConflict) {
+			t.Errorf("round %d: a second lease: %v", round, err)
+		}
+		for range 3 {
+			if err := l.renew(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.check(ctx); err != nil {
+			t.Error(err)
+		}
+		l.release(ctx)
+		for _, name := range objectsBelow(t, c, tbl.gcFolder()) {
+			if strings.Contains(name, "renewed") || round > 0 && strings.Contains(name, fmt.Sprintf("%08d", round)) {
+				t.Errorf("round %d: left %s", round, name)
+			}
+		}
+	}
+}
+
+// TestDroppedAmongBegun: a table whose collection has begun hides none that comes after it.
+func TestDroppedAmongBegun(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	c := g.catalog(nil)
+	g.create(c)
+	var want []string
+	for i := range 4 {
+		name := Name{"default", fmt.Sprintf("t%d", i)}
+		tbl, err := c.Create(ctx, name, CreateOptions{Schema: people()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ingest(t, tbl, IngestOptions{}, rows(0, 5))
+		if err := c.Drop(ctx, name); err != nil {
+			t.Fatal(err)
+		}
+		begun := i%2 == 0
+		if begun {
+			d := dropped{Version: recordVersion, Table: name.String(), TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation()}
+			if err := c.putNote(ctx, c.begunAt(tbl.UUID()), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i == 2 { // all that a run which died at its end has left
+			if err := c.client.Delete(ctx, c.droppedAt(tbl.UUID()), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want = append(want, fmt.Sprint(name, begun))
+	}
+	all, err := c.Dropped(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range all {
+		got = append(got, d.Table+fmt.Sprint(d.Begun))
+	}
+	slices.Sort(got)
+	for i := range want {
+		want[i] = strings.ReplaceAll(want[i], " ", "")
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
