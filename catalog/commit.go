@@ -42,15 +42,19 @@ func (j *Job) commit(ctx context.Context, c change) (*CommitResult, error) {
 		j.committing = j.doubt || mayBeCommitted(err)
 		return nil, fmt.Errorf("table %s: %w", j.table.name, err)
 	}
+	j.ended(ctx, done)
+	return done, nil
+}
+
+// ended closes a committed job. The commit stands whether or not the record of it can be written; an open job costs space, not data.
+func (j *Job) ended(ctx context.Context, done *CommitResult) {
 	outcome := outcomeCommitted
 	if done.Before {
 		outcome = outcomeDuplicate
 	}
-	// The commit stands whether or not the record of it can be written; an open job costs space, not data.
 	if err := j.end(context.WithoutCancel(ctx), outcome, done.SnapshotID); err != nil {
 		j.table.cat.opts.Log.Warn("the job is committed, but its record could not be closed", "error", err)
 	}
-	return done, nil
 }
 
 // attempts stages and commits the change on one head after the other.
@@ -183,10 +187,12 @@ func (t *Table) try(ctx context.Context, staged *manifest.Staged, later *readBac
 }
 
 // snapshotOfJob is the snapshot of a job in the history of a branch, or the snapshot with the given id wherever it is: one that was
-// rolled back since it was committed. nil if there is neither.
+// rolled back since it was committed. nil if there is neither. Without a job id only the snapshot's id counts.
 func snapshotOfJob(meta table.Metadata, branch, jobID string, id int64) *table.Snapshot {
-	if s := findJob(meta, branch, jobID); s != nil {
-		return s
+	if jobID != "" {
+		if s := findJob(meta, branch, jobID); s != nil {
+			return s
+		}
 	}
 	return meta.SnapshotByID(id)
 }
@@ -227,7 +233,7 @@ func (t *Table) findJob(branch, id string) *table.Snapshot {
 
 func findJob(meta table.Metadata, branch, id string) *table.Snapshot {
 	for s := meta.SnapshotByName(cmp.Or(branch, table.MainBranch)); s != nil; {
-		if s.Summary != nil && s.Summary.Properties[manifest.JobIDKey] == id {
+		if s.Summary != nil && manifest.HasJob(s.Summary.Properties, id) {
 			return s
 		}
 		if s.ParentSnapshotID == nil {

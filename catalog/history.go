@@ -14,15 +14,17 @@ import (
 
 // Snapshot is one state of a table, as history lists it.
 type Snapshot struct {
-	ID        int64             `json:"snapshot_id"`
-	Parent    int64             `json:"parent_id,omitempty"`
-	Sequence  int64             `json:"sequence_number"`
-	Time      time.Time         `json:"time"`
-	Operation string            `json:"operation"`
-	JobID     string            `json:"job_id,omitempty"`
-	Refs      []string          `json:"refs,omitempty"`
-	Current   bool              `json:"current"`
-	Summary   map[string]string `json:"summary"`
+	ID        int64     `json:"snapshot_id"`
+	Parent    int64     `json:"parent_id,omitempty"`
+	Sequence  int64     `json:"sequence_number"`
+	Time      time.Time `json:"time"`
+	Operation string    `json:"operation"`
+	JobID     string    `json:"job_id,omitempty"`
+	// MoreJobIDs are the other jobs of a snapshot that several appends share (IngestOptions.ShareCommit).
+	MoreJobIDs []string          `json:"more_job_ids,omitempty"`
+	Refs       []string          `json:"refs,omitempty"`
+	Current    bool              `json:"current"`
+	Summary    map[string]string `json:"summary"`
 }
 
 // Number reads a number of the summary, 0 if it is not there, or negative, which no count or size is.
@@ -63,6 +65,9 @@ func snapshotOf(s *table.Snapshot, refs []string, current bool) Snapshot {
 	if s.Summary != nil {
 		out.Operation, out.Summary = string(s.Summary.Operation), s.Summary.Properties
 		out.JobID = s.Summary.Properties[manifest.JobIDKey]
+		if jobs := manifest.JobsOf(s.Summary.Properties); len(jobs) > 1 {
+			out.MoreJobIDs = jobs[1:]
+		}
 	}
 	return out
 }

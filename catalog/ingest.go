@@ -80,6 +80,9 @@ type IngestOptions struct {
 	// whose key the table has, or another row of the delivery, is refused: ErrExists. A row without a key, one of whose columns is null,
 	// is refused by both: manifest.ErrSchema. Writers that name no key are not held to any.
 	UpsertBy, Unique []string
+	// ShareCommit lets the append share its snapshot with other such appends of this process that wait for a commit to the branch at the
+	// same time. Each keeps its job, its shards and its outcome. Deliveries with a key (UpsertBy, Unique) are committed alone.
+	ShareCommit bool
 	// Progress, if not nil, is told how many rows were read so far.
 	Progress func(rows int64)
 }
@@ -199,7 +202,11 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 		out.CommitResult = &CommitResult{SnapshotID: t.head(w.job.branch)}
 		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
 	}
-	out.CommitResult, err = w.job.Append(ctx, entries)
+	if w.options.ShareCommit {
+		out.CommitResult, err = w.job.appendShared(ctx, entries)
+	} else {
+		out.CommitResult, err = w.job.Append(ctx, entries)
+	}
 	out.IndexBytes = w.indexBytes // all roots are written
 	w.abort(ctx)                  // what another run of the job made needless
 	return out, err

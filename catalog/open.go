@@ -113,6 +113,8 @@ type Catalog struct {
 	fs      table.FSysF
 	opts    Options
 	closers []func() error
+	// groups are the appends that share commits.
+	groups commitGroups
 }
 
 // Open opens a catalog; the SQLite file and its tables are made if they are not there, unless Access says otherwise. With a warehouse on an

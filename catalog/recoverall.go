@@ -394,10 +394,27 @@ const (
 // shardcat made up (see Job.end): a record stands before each commit.
 func (c *Catalog) commitOf(ctx context.Context, uuid string, meta table.Metadata) (int, error) {
 	s := meta.CurrentSnapshot()
-	if s == nil || s.Summary == nil || s.Summary.Properties[manifest.JobIDKey] == "" {
+	if s == nil || s.Summary == nil {
 		return unknownCommit, nil
 	}
-	job := s.Summary.Properties[manifest.JobIDKey]
+	all := failedCommit
+	for _, job := range manifest.JobsOf(s.Summary.Properties) { // more than one where appends share a snapshot
+		shown, err := c.commitOfJob(ctx, uuid, job, s)
+		if err != nil || shown == provenCommit {
+			return shown, err
+		}
+		if shown == unknownCommit {
+			all = unknownCommit
+		}
+	}
+	if s.Summary.Properties[manifest.JobIDKey] == "" {
+		all = unknownCommit
+	}
+	return all, nil
+}
+
+// commitOfJob is commitOf for one job of the snapshot.
+func (c *Catalog) commitOfJob(ctx context.Context, uuid, job string, s *table.Snapshot) (int, error) {
 	if !validPart(job) || len(job) > maxJobID {
 		return unknownCommit, nil
 	}

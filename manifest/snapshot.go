@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -18,6 +19,35 @@ import (
 
 // JobIDKey is the snapshot property that names the job a snapshot was made by. A job is committed at most once.
 const JobIDKey = "shardcat.job-id"
+
+// MoreJobIDsKey is the snapshot property that names the further jobs of a snapshot that several appends share, separated by commas.
+const MoreJobIDsKey = "shardcat.more-job-ids"
+
+// HasJob reports whether a snapshot with these properties was made by a job, alone or together with others.
+func HasJob(properties map[string]string, id string) bool {
+	if properties[JobIDKey] == id {
+		return true
+	}
+	for more := properties[MoreJobIDsKey]; more != ""; {
+		var next string
+		if next, more, _ = strings.Cut(more, ","); next == id {
+			return true
+		}
+	}
+	return false
+}
+
+// JobsOf are the jobs that made a snapshot with these properties.
+func JobsOf(properties map[string]string) []string {
+	var jobs []string
+	if id := properties[JobIDKey]; id != "" {
+		jobs = append(jobs, id)
+	}
+	if more := properties[MoreJobIDsKey]; more != "" {
+		jobs = append(jobs, strings.Split(more, ",")...)
+	}
+	return jobs
+}
 
 // Errors of Stage.
 var (
@@ -38,7 +68,9 @@ type Change struct {
 	// Remove are the paths of live entries that go.
 	Remove []string
 	// JobID goes into the snapshot's summary, as do Properties.
-	JobID      string
+	JobID string
+	// MoreJobIDs are the ids of the other jobs of an append that is shared.
+	MoreJobIDs []string
 	Properties map[string]string
 	// CheckDuplicates reads all manifests to make sure that no added path is live. Paths that carry fresh random
 	// names need no such check.
@@ -255,6 +287,9 @@ func (s *stager) summary() *table.Summary {
 	maps.Copy(properties, s.change.Properties)
 	if s.change.JobID != "" {
 		properties[JobIDKey] = s.change.JobID
+	}
+	if len(s.change.MoreJobIDs) > 0 {
+		properties[MoreJobIDsKey] = strings.Join(s.change.MoreJobIDs, ",")
 	}
 	return &table.Summary{Operation: s.change.Operation, Properties: properties}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
-// append answers POST /v1/tables/{table}/rows: the rows of the body become shards of the table, in one snapshot. A body
-// that breaks off adds nothing.
+// append answers POST /v1/tables/{table}/rows: the rows of the body become shards of the table, all or none, in a
+// snapshot that appends which arrive together share. A body that breaks off adds nothing.
 func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	q, err := parameters(r, appendTakes...)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Server) append(w http.ResponseWriter, r *http.Request) error {
 	return s.inTurnOf(r, s.cat.LoadToAppend, func(t *catalog.Table) error {
 		var in *catalog.IngestResult
 		err := s.withBody(t, w, r, format, func(rows fileio.Source) (err error) {
-			in, err = t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: q.Get("job-id")})
+			in, err = t.Ingest(r.Context(), rows, catalog.IngestOptions{JobID: q.Get("job-id"), ShareCommit: true})
 			return err
 		})
 		if err != nil {
