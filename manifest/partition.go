@@ -35,6 +35,9 @@ func partitionValue(e *Entry, f iceberg.PartitionField, schema *iceberg.Schema) 
 	if c.Nulls != 0 || c.NaNs > 0 || c.Lower == nil || c.Upper == nil {
 		return nil, fmt.Errorf("%w: nulls are mixed with values, or bounds are missing", ErrPartition)
 	}
+	if c.NaNs != 0 && isFloating(schema, f.SourceID()) {
+		return nil, fmt.Errorf("%w: it is unknown whether some values are NaN, which bounds leave out", ErrPartition)
+	}
 	low, err := transformed(f, schema, c.Lower)
 	if err != nil {
 		return nil, err
@@ -52,6 +55,15 @@ func partitionValue(e *Entry, f iceberg.PartitionField, schema *iceberg.Schema) 
 		return nil, fmt.Errorf("%w: values from %s to %s", ErrPartition, low, high)
 	}
 	return low.Any(), nil
+}
+
+func isFloating(schema *iceberg.Schema, id int) bool {
+	t, _ := schema.FindTypeByID(id)
+	switch t.(type) {
+	case iceberg.Float32Type, iceberg.Float64Type:
+		return true
+	}
+	return false
 }
 
 func transformed(f iceberg.PartitionField, schema *iceberg.Schema, bound []byte) (iceberg.Literal, error) {
