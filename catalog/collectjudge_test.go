@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
@@ -348,5 +349,72 @@ func TestDroppedAmongBegun(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestSameAsMarked: an object is the one that was marked only if size, ETag and time agree.
+func TestSameAsMarked(t *testing.T) {
+	at := time.UnixMilli(1_700_000_000_000)
+	mark := tombstone{Garbage: Garbage{URL: "a", Size: 5, ETag: `"e"`, Modified: at.UTC()}}
+	for name, c := range map[string]struct {
+		info blobio.Info
+		want bool
+	}{
+		"the same":             {blobio.Info{Size: 5, ETag: `"e"`, ModTime: at}, true},
+		"in another time zone": {blobio.Info{Size: 5, ETag: `"e"`, ModTime: at.In(time.FixedZone("x", 3600))}, true},
+		"another size":         {blobio.Info{Size: 6, ETag: `"e"`, ModTime: at}, false},
+		"another ETag":         {blobio.Info{Size: 5, ETag: `"f"`, ModTime: at}, false},
+		"no ETag":              {blobio.Info{Size: 5, ModTime: at}, false},
+		"another time":         {blobio.Info{Size: 5, ETag: `"e"`, ModTime: at.Add(time.Millisecond)}, false},
+		"only the time":        {blobio.Info{Size: 6, ETag: `"f"`, ModTime: at}, false},
+		"only the ETag":        {blobio.Info{Size: 6, ETag: `"e"`, ModTime: at.Add(1)}, false},
+		"only the size":        {blobio.Info{Size: 5, ETag: `"f"`, ModTime: at.Add(1)}, false},
+	} {
+		if got := mark.same(&c.info); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestDroppedVaultOfAnother: the folder of a dropped table that another catalog or table owns by now, or whose owner can't be read, stays.
+func TestDroppedVaultOfAnother(t *testing.T) {
+	ctx := context.Background()
+	for name, change := range map[string]func(o *Owner){
+		"another table": func(o *Owner) { o.TableUUID = "00000000-0000-4000-8000-000000000000" },
+		"another catalog": func(o *Owner) {
+			o.Catalog, o.CatalogID = "sqlite:/elsewhere/catalog.db", "00000000-0000-4000-8000-000000000000"
+		},
+		"nobody": nil,
+	} {
+		g := newTimed(t)
+		c := g.catalog(nil)
+		tbl := g.create(c)
+		ingest(t, tbl, IngestOptions{}, rows(0, 5))
+		g.clock.Advance(8 * day)
+		if err := c.Drop(ctx, tableName); err != nil {
+			t.Fatal(err)
+		}
+		g.clock.Advance(8 * day)
+		at := tbl.VaultFolder() + "_owner.json"
+		var owner Owner
+		if err := c.readRecord(ctx, at, &owner); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.client.Delete(ctx, at, ""); err != nil {
+			t.Fatal(err)
+		}
+		if change != nil {
+			change(&owner)
+			if err := c.putNote(ctx, at, owner); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := objectsOf(t, tbl)
+		if out, err := c.CollectDropped(ctx, CollectOptions{Execute: true, MaxDeleteRatio: 1}); err == nil {
+			t.Errorf("%s: collected: %+v", name, out)
+		}
+		if after := objectsOf(t, tbl); len(before) == 0 || !slices.Equal(before, after) {
+			t.Errorf("%s: %v, before %v", name, after, before)
+		}
 	}
 }

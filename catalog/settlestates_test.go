@@ -187,3 +187,43 @@ func TestManifestListOfACarrier(t *testing.T) {
 		}
 	}
 }
+
+// TestSnapshotOfJob: the snapshot of a job is that in the history of the branch, whoever made it, else the one with the id that this run gave it: one that
+// was rolled back, or lies on another branch.
+func TestSnapshotOfJob(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create(g.open(nil, nil))
+	var ids []int64
+	for i, job := range []string{"first", "second", "third"} {
+		done, err := appendFake(tbl, job, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, done.SnapshotID)
+	}
+	if err := tbl.Rollback(context.Background(), ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	meta := tbl.ice.Metadata()
+	for name, c := range map[string]struct {
+		branch, job string
+		id, want    int64 // 0: none
+	}{
+		"of this run":                {"", "first", ids[0], ids[0]},
+		"of another run":             {"", "second", 1, ids[1]},
+		"on main by its name":        {table.MainBranch, "first", 1, ids[0]},
+		"rolled back":                {"", "third", ids[2], ids[2]},
+		"rolled back, another run's": {"", "third", 1, 0},
+		"on another branch":          {"no such branch", "first", ids[0], ids[0]},
+		"nowhere":                    {"", "fourth", 1, 0},
+		"in the history and another": {"", "first", ids[1], ids[0]},
+	} {
+		got := int64(0)
+		if s := snapshotOfJob(meta, c.branch, c.job, c.id); s != nil {
+			got = s.SnapshotID
+		}
+		if got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
