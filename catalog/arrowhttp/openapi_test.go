@@ -2,7 +2,10 @@ package arrowhttp
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,10 +58,17 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 				continue
 			}
 			line, _, _ := strings.Cut(string(pageDocument[at:]), "\n")
+			reference := referenceRow(t, strings.NewReplacer("{table}", "T", "{job}", "J").Replace(route))
 			for _, name := range takes[route] {
 				if !strings.Contains(line, "<code>"+name+"</code>") {
 					t.Errorf("the page lacks %s of %s", name, route)
 				}
+				if !slices.Contains(reference, name) {
+					t.Errorf("docs/reference/http.md lacks %s of %s", name, route)
+				}
+			}
+			if len(reference) != len(takes[route]) {
+				t.Errorf("docs/reference/http.md has the parameters %q of %s, which takes %q", reference, route, takes[route])
 			}
 		}
 	}
@@ -66,9 +76,79 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 	for route := range maps.Keys((&Server{}).routes()) {
 		served = append(served, strings.Replace(route, "{$}", "", 1))
 	}
+	if documented := referenceRoutes(t); len(documented) != len(told) {
+		t.Errorf("docs/reference/http.md has the paths %q, the document %q", documented, told)
+	}
 	slices.Sort(told)
 	slices.Sort(served)
 	if !slices.Equal(told, served) {
 		t.Errorf("told %q\nserved %q", told, served)
+	}
+}
+
+// referencePage is docs/reference/http.md.
+func referencePage(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/reference/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// referenceRoutes are the rows of docs/reference/http.md for paths below /v1/.
+func referenceRoutes(t *testing.T) []string {
+	return regexp.MustCompile("(?m)^\\| `[A-Z]+ /v1/[^`]*`").FindAllString(referencePage(t), -1)
+}
+
+// referenceRow are the parameters of a route in docs/reference/http.md.
+func referenceRow(t *testing.T, route string) (parameters []string) {
+	t.Helper()
+	_, row, ok := strings.Cut(referencePage(t), "\n| `"+route+"` | ")
+	if !ok {
+		t.Errorf("docs/reference/http.md lacks %s", route)
+	}
+	cell, _, _ := strings.Cut(row, "|")
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
+		parameters = append(parameters, m[1])
+	}
+	return parameters
+}
+
+// TestReferenceHasEveryProblem: docs/reference/http.md has a row for each status with the code of each class of errors, and each code of
+// the OpenAPI document.
+func TestReferenceHasEveryProblem(t *testing.T) {
+	rows := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| ([0-9, ]+) \\| `([a-z_]+)`(?:, `([a-z_]+)`)? \\|").FindAllStringSubmatch(referencePage(t), -1) {
+		for status := range strings.SplitSeq(m[1], ", ") {
+			rows[status+" "+m[2]] = true
+		}
+		rows[m[2]] = true
+	}
+	for _, c := range classes {
+		if row := fmt.Sprintf("%d %s", c.status, c.code); !rows[row] {
+			t.Errorf("docs/reference/http.md lacks %s", row)
+		}
+	}
+	var document struct {
+		Components struct {
+			Schemas struct {
+				Problem struct {
+					Properties struct{ Code struct{ Enum []string } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(openAPIDocument, &document); err != nil {
+		t.Fatal(err)
+	}
+	codes := document.Components.Schemas.Problem.Properties.Code.Enum
+	if len(codes) < 10 {
+		t.Fatalf("the document has the codes %q", codes)
+	}
+	for _, code := range codes {
+		if !rows[code] {
+			t.Errorf("docs/reference/http.md lacks the code %s", code)
+		}
 	}
 }

@@ -23,7 +23,7 @@ type query struct {
 // errSyntax is a query that this server does not answer.
 func errSyntax(format string, args ...any) error {
 	return fmt.Errorf("%w: %s; this server supports SELECT columns|* FROM table [WHERE expression] [LIMIT n]: "+
-		"join, aggregate and order its rows in a SQL engine, DuckDB for one (docs/guides/reads.md)", catalog.ErrInvalid, fmt.Sprintf(format, args...))
+		"join, aggregate and order its rows in a SQL engine, DuckDB for one (docs/guides/sql-engines.md)", catalog.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
 // parse reads a query.

@@ -50,7 +50,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "Run scheduled maintenance with a web UI, metrics, probes and an HTTP API for rows",
 		Long: "Maintain every table of the catalog on its schedule: apply retention, compact by policy, expire old snapshots. " +
 			"The web UI is at /; metrics and probes are at /metrics, /healthz and /readyz. Actions in the web UI need the token in " +
-			serveTokenEnv + "; without it the web UI is read-only. The tables' rows are served below /v1/ as Arrow, NDJSON or CSV (docs/guides/reads.md). " +
+			serveTokenEnv + "; without it the web UI is read-only. The tables' rows are served below /v1/ as Arrow, NDJSON or CSV (docs/reference/http.md). " +
 			"A read-only Iceberg REST catalog at /iceberg lets other engines read the tables as Parquet (docs/guides/iceberg.md). Pages and rows need the token in " +
 			readTokenEnv + " or, if it is not set, a request from this machine. When a table starts to fail or halts, its state is sent as JSON to the URL in " + serveWebhookEnv +
 			" and to the program of --on-failure. SIGHUP reloads the policies of the file given by --config. SIGTERM stops it cleanly.",

@@ -49,7 +49,7 @@ var directives = map[byte]string{
 }
 
 // ErrTimeFormat is a format of times that is not understood.
-var ErrTimeFormat = errors.New("empty time format")
+var ErrTimeFormat = errors.New("invalid time format")
 
 func newTimeLayout(format string) (timeLayout, error) {
 	l, day, clock, zone := strings.Builder{}, false, false, false

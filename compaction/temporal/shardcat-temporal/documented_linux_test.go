@@ -20,7 +20,7 @@ func documentedLines(t *testing.T, page string) (lines []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## On many machines: Temporal\n")
+	_, section, _ := strings.Cut(string(text), "\n## Compaction on many machines: Temporal\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	inside := false
 	for line := range strings.Lines(section) {
@@ -34,7 +34,7 @@ func documentedLines(t *testing.T, page string) (lines []string) {
 	return lines
 }
 
-// TestDocumentedLines runs the lines of docs/guides/operations.md as they are written, with the address of a server of its own: the program is built from the
+// TestDocumentedLines runs the lines of docs/guides/scale-out.md as they are written, with the address of a server of its own: the program is built from the
 // checkout by its line, or is the one of a release's archive that SHARDCAT_TEMPORAL_PROGRAM names.
 func TestDocumentedLines(t *testing.T) {
 	built := os.Getenv("SHARDCAT_TEMPORAL_PROGRAM")
@@ -45,7 +45,7 @@ func TestDocumentedLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := documentedLines(t, filepath.Join(checkout, "docs/guides/operations.md"))
+	lines := documentedLines(t, filepath.Join(checkout, "docs/guides/scale-out.md"))
 	if len(lines) != 5 {
 		t.Fatalf("the page has the lines %q", lines)
 	}

@@ -1,4 +1,4 @@
-"""Every line of docs/guides/reads.md that reads a table is run as it stands there, but for the address of the server."""
+"""The blocks of docs/guides/python.md and docs/guides/sql-engines.md run as they are written, except for the address of the server."""
 
 import os
 import re
@@ -9,16 +9,19 @@ import pytest
 
 from conftest import ROOT
 
-with open(os.path.join(ROOT, "docs/guides/reads.md")) as page:
-    BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```", page.read(), re.M | re.S)
+BLOCKS = []
+for name in ("python", "sql-engines"):
+    with open(os.path.join(ROOT, f"docs/guides/{name}.md")) as page:
+        found = re.findall(r"^```(sh|python)\n(.*?)^```", page.read(), re.M | re.S)
+    BLOCKS += [pytest.param(language, text, id=f"{name}-{i}") for i, (language, text) in enumerate(found)]
 
 
-def test_the_page_has_its_lines():
-    assert len(BLOCKS) >= 5
+def test_the_pages_have_their_blocks():
+    assert len(BLOCKS) >= 10
 
 
-@pytest.mark.parametrize("language, text", BLOCKS, ids=[f"{language}{i}" for i, (language, _) in enumerate(BLOCKS)])
-def test_line(language, text, served, lake, binary, tmp_path):
+@pytest.mark.parametrize("language, text", BLOCKS)
+def test_block(language, text, served, lake, binary, tmp_path):
     if "spark" in text and not os.environ.get("SHARDCAT_FULL"):
         pytest.skip("Spark takes minutes: set SHARDCAT_FULL")
     text = text.replace("http://127.0.0.1:8099", served)

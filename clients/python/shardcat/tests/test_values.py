@@ -1,4 +1,4 @@
-"""The rules of docs/guides/reads.md for far dates and decimals, client by client."""
+"""The rules of docs/reference/types.md for far dates and decimals, client by client."""
 
 import datetime
 import decimal

@@ -340,7 +340,7 @@ func TestMetricsAreThoseOfTheDocs(t *testing.T) {
 		!strings.Contains(text, `shardcat_answers_total{result="shed"} 7`) {
 		t.Errorf("metrics:\n%s", text)
 	}
-	docs, err := os.ReadFile("../../../../docs/guides/operations.md")
+	docs, err := os.ReadFile("../../../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,12 +348,12 @@ func TestMetricsAreThoseOfTheDocs(t *testing.T) {
 	for _, m := range regexp.MustCompile("`(shardcat_[a-z_]+)`").FindAllStringSubmatch(string(docs), -1) {
 		listed[m[1]] = true
 		if name := m[1]; !strings.Contains(text, name) {
-			t.Errorf("docs/guides/operations.md names %s, which is not served", name)
+			t.Errorf("docs/reference/metrics.md names %s, which is not served", name)
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (shardcat_[a-z_]+)`).FindAllStringSubmatch(text, -1) {
 		if !listed[m[1]] {
-			t.Errorf("%s is not in docs/guides/operations.md", m[1])
+			t.Errorf("%s is not in docs/reference/metrics.md", m[1])
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/compaction"
 )
 
-// Metrics of a service; docs/guides/operations.md lists them.
+// Metrics of a service; docs/reference/metrics.md lists them.
 type Metrics struct {
 	registry  *prometheus.Registry
 	runs      *prometheus.CounterVec
