@@ -24,8 +24,8 @@ type ExternalOptions struct {
 
 // WriteExternalParquet writes the root at url of a shard over Parquet files: it refers to their column chunks, and holds
 // the statistics, Bloom filters and page maps of their values. Files are canonical URLs; they are read in one
-// request for each column chunk, then once more to prove their checksums, and no byte of them is copied. Their columns must be values at the top level, of the same
-// types in all files. The files belong to whoever wrote them: nothing here ever deletes one, and the shard is
+// request for each column chunk, then once more to prove their checksums, and no byte of their values is copied. Lists, maps and structs
+// are in the root without their values. Columns have the same types in all files, variants are refused. The files belong to whoever wrote them: nothing here ever deletes one, and the shard is
 // readable only as long as they stay as they are.
 func WriteExternalParquet(ctx context.Context, st WriteStore, url string, files []string, o ExternalOptions) (*Written, error) {
 	if isNil(st) {

@@ -18,7 +18,7 @@ type externalFlags struct {
 func (f *externalFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.parquet, "external-parquet", false,
-		"write a root over Parquet files, which stay where they are and are not copied: their columns must be values at the top level (default: files are copied)")
+		"write a root over Parquet files, which stay where they are and are not copied (default: files are copied)")
 	flags.StringSliceVar(&f.columns, "external-columns", nil, "columns to include with --external-parquet (default: all)")
 	flags.BoolVar(&f.allow, "allow-external", false,
 		"allow the root of --external-parquet to refer to files outside its folder; readers then need --allow (default: refused)")

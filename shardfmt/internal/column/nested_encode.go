@@ -114,18 +114,18 @@ func newListEncoder(n nest) *listEncoder {
 	return e
 }
 
-// NewApart makes the encoder of a node of lists or structs whose children are encoded apart: it takes lists of any items, and structs
-// without members.
+// NewApart makes the encoder of a node of lists, maps or structs whose children are encoded apart: it takes lists of any items, also for
+// maps, and structs without members.
 func NewApart(node *schema.Node, o *Options) (Encoder, error) {
 	n := nest{base: newBase(node, o)}
 	switch node.Basic {
-	case schema.List:
+	case schema.List, schema.Map:
 		n.children = []Encoder{apart{}}
 		return newListEncoder(n), nil
 	case schema.Struct:
 		return &structEncoder{nest: n}, nil
 	}
-	return nil, fmt.Errorf("field %q of type %s: only lists and structs are encoded separately from their children", node.Name, node.TypeName())
+	return nil, fmt.Errorf("field %q of type %s: only lists, maps and structs are encoded separately from their children", node.Name, node.TypeName())
 }
 
 // apart takes values that another encoder encodes.

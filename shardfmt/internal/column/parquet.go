@@ -204,8 +204,14 @@ func (c *parquetColumn) place() error {
 
 // agree holds the page map to the footer and to the reference.
 func (x *externalChunk) agree() error {
+	if x.m == nil && x.chunk.InList() {
+		return corrupt.At(-1, "a column below a list without a page map")
+	}
 	if x.m == nil {
 		return nil
+	}
+	if x.chunk.InList() { // the footer counts entries, also of lists that are empty or null
+		x.chunk.Rows = min(x.chunk.Rows, x.m.Values())
 	}
 	switch pages := x.chunk.Pages; {
 	case x.m.Values() != x.chunk.Rows || x.m.Bytes() != pages.Len():
@@ -257,7 +263,7 @@ func (x *externalChunk) findPages(mem *budget.Account) error {
 	if err := mem.Work(uint64(len(x.whole))); err != nil {
 		return err
 	}
-	b, err := x.chunk.Map(x.whole, mem)
+	b, err := x.chunk.Map(x.whole, mem, nil)
 	if err != nil {
 		return err
 	}

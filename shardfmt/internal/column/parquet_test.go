@@ -134,7 +134,7 @@ func over(t *testing.T, b []byte, column int) *files {
 			t.Fatal(err)
 		}
 		chunk := c.Reference(g, column)
-		m, err := c.Map(b[c.Pages.Start:c.Pages.End], nil)
+		m, err := c.Map(b[c.Pages.Start:c.Pages.End], nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

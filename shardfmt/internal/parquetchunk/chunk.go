@@ -16,7 +16,7 @@ import (
 
 // Chunk is one column chunk, as the footer of its file describes it.
 type Chunk struct {
-	// Rows of the chunk.
+	// Rows of the chunk: its positions. Of a column below a list they are no more than so many; the page map says how many.
 	Rows uint64
 	// Dictionary and Pages are the bytes of its dictionary page, empty if it has none, and of its data pages.
 	Dictionary, Pages ranges.Range
@@ -27,7 +27,13 @@ type Chunk struct {
 	codec   compress.Compression
 	column  *pqschema.Column
 	element uint32
+	depth   depth
+	// entries are how many values, nulls and empty lists the pages have.
+	entries uint64
 }
+
+// InList reports whether the column is below a list or map, so that nothing but the page map says how many positions it has.
+func (c *Chunk) InList() bool { return c.depth.rep > 0 }
 
 // Chunk gives a column chunk of a row group.
 func (f *Footer) Chunk(group, column int) (*Chunk, error) {
@@ -36,7 +42,7 @@ func (f *Footer) Chunk(group, column int) (*Chunk, error) {
 			column, group, f.Columns(), f.RowGroups())
 	}
 	c := f.meta.Schema.Column(column)
-	if err := flat(c); err != nil {
+	if err := known(c); err != nil {
 		return nil, err
 	}
 	var m *metadata.ColumnChunkMetaData
@@ -50,7 +56,7 @@ func (f *Footer) Chunk(group, column int) (*Chunk, error) {
 	if m.CryptoMetadata() != nil {
 		return nil, corrupt.Unsupported(f.body, "column %q is encrypted", c.Path())
 	}
-	out := &Chunk{storage: metapb.ParquetStorageType(m.Type()), codec: m.Compression(), column: c, element: f.elements[column], File: m.FilePath()}
+	out := &Chunk{storage: metapb.ParquetStorageType(m.Type()), codec: m.Compression(), column: c, element: f.elements[column], File: m.FilePath(), depth: depthOf(c)}
 	return out, f.place(out, m, f.Rows(group))
 }
 
@@ -63,7 +69,7 @@ func (f *Footer) place(c *Chunk, m *metadata.ColumnChunkMetaData, rows int64) er
 	}
 	end := start + size
 	switch {
-	case rows < 0 || m.NumValues() != rows:
+	case rows < 0 || m.NumValues() < rows || m.NumValues() > rows && !c.InList():
 		return corrupt.At(f.body, "column %q has %d values in a row group of %d rows", c.column.Path(), m.NumValues(), rows)
 	case parquet.Type(c.column.PhysicalType()) != m.Type():
 		return corrupt.At(f.body, "column %q is of type %v, its chunk of type %v", c.column.Path(), c.column.PhysicalType(), m.Type())
@@ -71,7 +77,7 @@ func (f *Footer) place(c *Chunk, m *metadata.ColumnChunkMetaData, rows int64) er
 		return corrupt.At(f.body, "column %q: pages in [%d, %d), data from %d, in a file whose footer starts at %d",
 			c.column.Path(), start, end, data, f.body)
 	}
-	c.Rows = uint64(rows)
+	c.Rows, c.entries = uint64(m.NumValues()), uint64(m.NumValues())
 	c.Dictionary = ranges.Range{Start: uint64(start), End: uint64(data)}
 	c.Pages = ranges.Range{Start: uint64(data), End: uint64(end)}
 	return nil

@@ -23,7 +23,7 @@ import (
 // alone, not by the Arrow schema that a file may carry besides.
 func (f *Footer) Field(column int) (*schema.Node, error) {
 	c := f.meta.Schema.Column(column)
-	if err := flat(c); err != nil {
+	if err := known(c); err != nil {
 		return nil, err
 	}
 	types, err := arrowSchema(c)
@@ -34,7 +34,9 @@ func (f *Footer) Field(column int) (*schema.Node, error) {
 	if err != nil {
 		return nil, damaged(f.body, err)
 	}
-	return s.Fields[0], nil
+	n := s.Fields[0]
+	n.Nullable = depthOf(c).nullable()
+	return n, nil
 }
 
 // arrowSchema is the schema of a column alone, as Arrow's reader gives it.
@@ -99,6 +101,11 @@ func NewDecoder(c *Chunk, node *schema.Node) (*Decoder, error) {
 func (d *Decoder) Decode(dict, pages []byte, n int, base uint64, mem *budget.Account) (out arrow.Array, err error) {
 	alloc := &charged{mem: mem}
 	err = guarded(func() error {
+		if d.chunk.depth.nested {
+			if pages, err = d.chunk.flatten(pages, mem); err != nil {
+				return err
+			}
+		}
 		alloc.take(2 * (len(dict) + len(pages)))
 		raw, err := d.read(dict, pages, n, alloc)
 		if err != nil {

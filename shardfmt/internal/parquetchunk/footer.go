@@ -112,18 +112,15 @@ func (f *Footer) Rows(group int) int64 { return f.meta.RowGroup(group).NumRows()
 // Schema is the schema of the file.
 func (f *Footer) Schema() *pqschema.Schema { return f.meta.Schema }
 
-// flat refuses columns that are not top-level values.
-func flat(c *pqschema.Column) error {
-	if len(c.ColumnPath()) != 1 || c.MaxRepetitionLevel() != 0 || c.MaxDefinitionLevel() > 1 {
-		return corrupt.Unsupported(-1, "column %q is nested: external Parquet columns are values at the top level; write the shard without --external-parquet, or the file without the column", c.Path())
-	}
+// known refuses columns without a type.
+func known(c *pqschema.Column) error {
 	if _, null := c.LogicalType().(pqschema.NullLogicalType); null {
 		return corrupt.Unsupported(-1, "column %q has the type Null: external Parquet columns need a type of their own", c.Path())
 	}
 	return nil
 }
 
-// leafOf makes a node of its own for a column: a node belongs to one schema.
+// leafOf makes a node of its own for a column: a node belongs to one schema. That of a nested column is optional, see flatten.
 func leafOf(c *pqschema.Column) (*pqschema.PrimitiveNode, error) {
 	n, ok := c.SchemaNode().(*pqschema.PrimitiveNode)
 	if !ok {
@@ -133,8 +130,12 @@ func leafOf(c *pqschema.Column) (*pqschema.PrimitiveNode, error) {
 	if c.PhysicalType() == parquet.Types.FixedLenByteArray {
 		length = c.TypeLength()
 	}
-	if t := c.LogicalType(); t != nil && t.IsValid() && !t.IsNone() {
-		return pqschema.NewPrimitiveNodeLogical(n.Name(), n.RepetitionType(), t, c.PhysicalType(), length, -1)
+	repetition := n.RepetitionType()
+	if depthOf(c).nested {
+		repetition = parquet.Repetitions.Optional
 	}
-	return pqschema.NewPrimitiveNode(n.Name(), n.RepetitionType(), c.PhysicalType(), -1, int32(length))
+	if t := c.LogicalType(); t != nil && t.IsValid() && !t.IsNone() {
+		return pqschema.NewPrimitiveNodeLogical(n.Name(), repetition, t, c.PhysicalType(), length, -1)
+	}
+	return pqschema.NewPrimitiveNode(n.Name(), repetition, c.PhysicalType(), -1, int32(length))
 }

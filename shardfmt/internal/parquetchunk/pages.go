@@ -37,8 +37,12 @@ func (c *Chunk) FindDictionary(data []byte, mem *budget.Account) error {
 }
 
 // Map finds the data pages of a chunk, given all their bytes: rows and bytes of each, as a block map has them. It is
-// what a shard stores as data_page_map.
-func (c *Chunk) Map(pages []byte, mem *budget.Account) (*colstream.MapBuilder, error) {
+// what a shard stores as data_page_map. The blocks of a nested column have its positions; the levels of each of its pages are given to take, if
+// that is not nil.
+func (c *Chunk) Map(pages []byte, mem *budget.Account, take func(Levels) error) (*colstream.MapBuilder, error) {
+	if c.depth.nested {
+		return c.mapNested(pages, mem, take)
+	}
 	out, rows, at := new(colstream.MapBuilder), uint64(0), 0
 	err := c.eachPage(pages, mem, func(page file.Page, end int) (more bool, err error) {
 		n := int64(page.NumValues())
@@ -65,7 +69,7 @@ func (c *Chunk) eachPage(data []byte, mem *budget.Account, do func(page file.Pag
 			return err
 		}
 		//lint:ignore SA1019 no other reader of pages tells where each of them ends
-		r, err := file.NewPageReader(source, int64(c.Rows), c.codec, alloc, nil)
+		r, err := file.NewPageReader(source, int64(c.entries), c.codec, alloc, nil)
 		if err != nil {
 			return err
 		}

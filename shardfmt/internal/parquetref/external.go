@@ -56,7 +56,7 @@ type source struct {
 	url, ref string
 	size     int64
 	footer   *parquetchunk.Footer
-	columns  []int // of the fields of the schema
+	fields   [][]path // of the schema: the leaves of each
 	// footerSum is the checksum of the footer, its length and the magic behind it.
 	footerSum meta.ObjectSum
 }
@@ -152,18 +152,12 @@ func (b *build) reference(url string) (string, error) {
 func (b *build) findSchema() error {
 	b.schema = new(schema.Schema)
 	for i, f := range b.files {
-		for column := range f.footer.Columns() {
-			if i > 0 || len(b.o.Columns) > 0 && !slices.Contains(b.o.Columns, f.footer.Schema().Column(column).Path()) {
-				continue
-			}
-			n, err := f.footer.Field(column)
-			if err != nil {
-				return corrupt.Locate(err, f.url, 0)
-			}
-			b.schema.Fields = append(b.schema.Fields, n)
-		}
-		if err := b.match(f); err != nil {
+		shapes, err := b.match(f, i == 0)
+		if err != nil {
 			return err
+		}
+		for _, s := range shapes {
+			f.fields = append(f.fields, pathsOf(s, nil))
 		}
 	}
 	if len(b.o.Columns) > len(b.schema.Fields) {
@@ -181,31 +175,62 @@ func (b *build) findSchema() error {
 	return nil
 }
 
-// match finds the columns of the schema's fields in a file. A field is nullable if it is in any file.
-func (b *build) match(f *source) error {
+// match finds the fields of the schema in a file; the first file makes the schema. A field is nullable if it is in any file.
+func (b *build) match(f *source, first bool) (out []*parquetchunk.Shape, err error) {
 	byName, twice := map[string]int{}, map[string]bool{}
-	for i := range f.footer.Columns() {
-		name := f.footer.Schema().Column(i).Path()
+	for i := range f.footer.Fields() {
+		name := f.footer.Schema().Root().Field(i).Name()
 		_, there := byName[name]
 		byName[name], twice[name] = i, there || twice[name]
+		if !first || there || len(b.o.Columns) > 0 && !slices.Contains(b.o.Columns, name) {
+			continue
+		}
+		s, err := f.footer.Shape(i)
+		if err != nil {
+			return nil, corrupt.Locate(err, f.url, 0)
+		}
+		b.schema.Fields = append(b.schema.Fields, s.Node)
+		out = append(out, s)
 	}
 	for _, n := range b.schema.Fields {
 		if twice[n.Name] {
-			return corrupt.Locate(corrupt.Unsupported(-1, "more than one column is named %q; ingest or convert the file, which renames them, or select others with --external-columns", n.Name), f.url, 0)
+			return nil, corrupt.Locate(corrupt.Unsupported(-1, "more than one column is named %q; ingest or convert the file, which renames them, or select others with --external-columns", n.Name), f.url, 0)
 		}
-		column, ok := byName[n.Name]
+		if first {
+			continue
+		}
+		at, ok := byName[n.Name]
 		if !ok {
-			return fmt.Errorf("%s has no column %q", urlresolve.Redact(f.url), n.Name)
+			return nil, fmt.Errorf("%s has no column %q", urlresolve.Redact(f.url), n.Name)
 		}
-		is, err := f.footer.Field(column)
+		is, err := f.footer.Shape(at)
 		if err != nil {
-			return corrupt.Locate(err, f.url, 0)
+			return nil, corrupt.Locate(err, f.url, 0)
 		}
-		if is.TypeName() != n.TypeName() {
-			return fmt.Errorf("%s: column %q has type %s, in the first file %s", urlresolve.Redact(f.url), n.Name, is.TypeName(), n.TypeName())
+		if err := agree(n, is.Node, n.Name); err != nil {
+			return nil, fmt.Errorf("%s: %w", urlresolve.Redact(f.url), err)
 		}
-		n.Nullable = n.Nullable || is.Nullable
-		f.columns = append(f.columns, column)
+		out = append(out, is)
+	}
+	return out, nil
+}
+
+// agree compares a field of the schema with that of a file.
+func agree(n, is *schema.Node, path string) error {
+	if is.TypeName() != n.TypeName() {
+		return fmt.Errorf("column %q has type %s, in the first file %s", path, is.TypeName(), n.TypeName())
+	}
+	n.Nullable = n.Nullable || is.Nullable
+	if len(is.Children) != len(n.Children) {
+		return fmt.Errorf("column %q has %d members, in the first file %d", path, len(is.Children), len(n.Children))
+	}
+	for i, c := range n.Children {
+		if is.Children[i].Name != c.Name {
+			return fmt.Errorf("column %q has the member %q, in the first file %q", path, is.Children[i].Name, c.Name)
+		}
+		if err := agree(c, is.Children[i], path+"."+c.Name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -220,7 +245,7 @@ func (b *build) stripes(ctx context.Context, w *shardwriter.Writer) error {
 			return nil
 		}
 		b.sums = nil
-		fields, err := b.fields(ctx, run)
+		fields, err := b.encode(ctx, run)
 		if err != nil {
 			return err
 		}

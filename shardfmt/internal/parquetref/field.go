@@ -28,31 +28,53 @@ const (
 	runRows  = 256 << 10
 )
 
-// fields describes the columns of row groups, some at a time.
-func (b *build) fields(ctx context.Context, groups []group) ([]*columnpkg.Encoded, error) {
-	out := make([]*columnpkg.Encoded, len(b.schema.Fields))
+// encode describes the columns of row groups, some at a time.
+func (b *build) encode(ctx context.Context, groups []group) ([]*columnpkg.Encoded, error) {
+	out := make([][]*columnpkg.Encoded, len(b.schema.Fields))
 	err := parallel.Each(ctx, b.o.Write.Workers, len(out), func(i int) (err error) {
 		mem := b.budget.Account()
 		defer mem.Close()
 		out[i], err = b.field(ctx, i, groups, mem)
 		return err
 	})
-	return out, err
+	return slices.Concat(out...), err
 }
 
-// field describes one column of row groups.
-func (b *build) field(ctx context.Context, i int, groups []group, mem *budget.Account) (*columnpkg.Encoded, error) {
-	node := b.schema.Fields[i]
-	out := &columnpkg.Encoded{Node: node, External: new(metapb.ExternalParquetDataEncoding)}
-	seen := stats.NewCollector(node, b.statistics(node))
-	for k, g := range groups {
-		if k == 0 || groups[k-1].file != g.file {
-			file := &metapb.ParquetFileColumnRef{FileRef: meta.NewRef(g.file.ref, 0, uint64(g.file.size))}
-			out.External.FileColumnRefs = append(out.External.FileColumnRefs, file)
-		}
-		m, err := b.chunk(ctx, node, g, i, seen, mem)
+// field describes one field of row groups: its values by references, the lists and structs above them natively.
+func (b *build) field(ctx context.Context, i int, groups []group, mem *budget.Account) ([]*columnpkg.Encoded, error) {
+	s, leaves := &structure{of: map[uint32]*nesting{}, mem: mem}, map[uint32]*columnpkg.Encoded{}
+	for k, p := range b.files[0].fields[i] {
+		levels := s.collector(len(p.above))
+		e, err := b.leaf(ctx, [2]int{i, k}, groups, levels, mem)
 		if err != nil {
 			return nil, err
+		}
+		if err := levels.agree(p.above); err != nil {
+			return nil, corrupt.Locate(err, groups[0].file.url, 0)
+		}
+		leaves[e.Node.ID] = e
+	}
+	return s.encode(b.schema.Fields[i], leaves, &columnpkg.Options{Profile: b.o.Write.Profile, Stats: b.statistics})
+}
+
+// leaf describes one column of row groups, the leaf of a field at a place.
+func (b *build) leaf(ctx context.Context, at [2]int, groups []group, levels *collector, mem *budget.Account) (*columnpkg.Encoded, error) {
+	node := b.files[0].fields[at[0]][at[1]].leaf.Node
+	out := &columnpkg.Encoded{Node: node, External: new(metapb.ExternalParquetDataEncoding)}
+	seen := stats.NewCollector(node, b.statistics(node))
+	var last *source
+	for _, g := range groups {
+		m, err := b.chunk(ctx, node, g, g.file.fields[at[0]][at[1]], levels, seen, mem)
+		if err != nil {
+			return nil, err
+		}
+		if m.Chunk == nil {
+			continue
+		}
+		if last != g.file {
+			last = g.file
+			file := &metapb.ParquetFileColumnRef{FileRef: meta.NewRef(g.file.ref, 0, uint64(g.file.size))}
+			out.External.FileColumnRefs = append(out.External.FileColumnRefs, file)
 		}
 		file := out.External.FileColumnRefs[len(out.External.FileColumnRefs)-1]
 		file.ColumnChunks = append(file.ColumnChunks, m.Chunk)
@@ -62,15 +84,15 @@ func (b *build) field(ctx context.Context, i int, groups []group, mem *budget.Ac
 	return out, nil
 }
 
-// chunk reads one column chunk: where its pages are, and its values for the statistics.
-func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, seen *stats.Collector, mem *budget.Account) (m columnpkg.PageMap, err error) {
-	column := g.file.columns[at]
-	c, err := g.file.footer.Chunk(g.number, column)
+// chunk reads one column chunk: where its pages are, its levels, and its values for the statistics. There is no reference to a chunk that has only
+// empty lists.
+func (b *build) chunk(ctx context.Context, node *schema.Node, g group, p path, levels *collector, seen *stats.Collector, mem *budget.Account) (m columnpkg.PageMap, err error) {
+	c, err := g.file.footer.Chunk(g.number, p.leaf.Column)
 	if err != nil {
 		return m, corrupt.Locate(err, g.file.url, 0)
 	}
-	m.Chunk = c.Reference(g.number, column)
-	url, err := b.place(g.file, c, m.Chunk)
+	ref := c.Reference(g.number, p.leaf.Column)
+	url, err := b.place(g.file, c, ref)
 	if err != nil {
 		return m, err
 	}
@@ -87,14 +109,21 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, at int, s
 	if err := c.FindDictionary(data, mem); err != nil {
 		return m, corrupt.Locate(b.large(err, node, g, c), url, 0)
 	}
-	c.SetRanges(m.Chunk)
-	b.addSum(url, chunkRef(g.file, m.Chunk), c.Dictionary.Start, data)
+	c.SetRanges(ref)
 	dict, pages := data[:c.Dictionary.Len()], data[c.Dictionary.Len():]
-	made, err := c.Map(pages, mem)
+	rows := uint64(0)
+	made, err := c.Map(pages, mem, func(page parquetchunk.Levels) error { return levels.add(p.above, page, &rows) })
+	if want := uint64(g.file.footer.Rows(g.number)); err == nil && len(p.above) > 0 && rows != want {
+		err = corrupt.At(-1, "column %q: %d records in a row group of %d", node.Name, rows, want)
+	}
 	if err != nil {
 		return m, corrupt.Locate(b.large(err, node, g, c), url, 0)
 	}
-	m.Bytes, m.Chunk.DataPageCount = made.Append(nil), uint64(made.Blocks())
+	if made.Blocks() == 0 {
+		return m, nil
+	}
+	b.addSum(url, chunkRef(g.file, ref), c.Dictionary.Start, data)
+	m.Chunk, m.Bytes, ref.DataPageCount = ref, made.Append(nil), uint64(made.Blocks())
 	return m, corrupt.Locate(b.large(values(c, node, dict, pages, m.Bytes, seen, mem), node, g, c), url, 0)
 }
 
