@@ -1,11 +1,14 @@
-"""Times of DuckDB over the gateway and over the same table as zstd Parquet behind an S3 server.
+"""DuckDB and pyiceberg over the gateway, and over the same tables as Iceberg tables of zstd Parquet behind an S3 server.
 
-    SHARDCAT_BINARY=shardcat SHARDCAT_SERVERS=s3 .ci/servers python bench/gateway/measure.py [SCALE]
+    SHARDCAT_BINARY=shardcat SHARDCAT_SERVERS=s3 .ci/servers python bench/gateway/measure.py [SCALE [ROUNDS]]
 
 .ci/servers starts the S3 server and names it by SHARDCAT_TEST_S3 (s3://BUCKET/PREFIX?endpoint=…). The Python has DuckDB and its extensions for
-Iceberg, Avro, HTTP and TPC-H. Each number is the best of three, in milliseconds, with a new connection and warm servers."""
+Iceberg, Avro, HTTP and TPC-H, and pyiceberg with s3fs and an SQL catalog, which writes the peer's tables as it does by default. Shards and Parquet
+files have the same rows and types: decimals and dates are as a table of shards has them. Each number is the best of ROUNDS (default 5), the two
+sides taking turns, with a new connection and warm servers; processor times are those of the same run, bytes what the client received."""
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,36 +22,47 @@ import duckdb_extension_avro
 import duckdb_extension_httpfs
 import duckdb_extension_iceberg
 import duckdb_extension_tpch
+import pyarrow.parquet
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog.sql import SqlCatalog
 
 from gateway_tpch import TABLES, connect, make
 
+COLUMNS = ("l_orderkey", "l_partkey", "l_suppkey", "l_linenumber", "l_quantity", "l_extendedprice", "l_discount", "l_tax", "l_returnflag", "l_linestatus",
+           "l_shipdate", "l_commitdate", "l_receiptdate", "l_shipinstruct", "l_shipmode", "l_comment")
+RANGE = "l_orderkey between 1000 and 1100"
+# Planning is a filter that the manifest's bounds refuse.
 QUERIES = {
-    "count": "select count(*) from lineitem",
-    "all columns": "select " + ", ".join(f"max({c})" for c in (
-        "l_orderkey", "l_partkey", "l_suppkey", "l_linenumber", "l_quantity", "l_extendedprice", "l_discount", "l_tax", "l_returnflag", "l_linestatus",
-        "l_shipdate", "l_commitdate", "l_receiptdate", "l_shipinstruct", "l_shipmode", "l_comment")) + " from lineitem",
-    "two of sixteen columns": "select max(l_partkey), max(l_returnflag) from lineitem",
-    "filter": "select sum(l_partkey) from lineitem where l_orderkey between 1000 and 1100",
+    "planning": "select max(l_partkey) from {} where l_orderkey < 0",
+    "count": "select count(*) from {}",
+    "all sixteen columns": "select " + ", ".join(f"max({c})" for c in COLUMNS) + " from {}",
+    "two columns": "select max(l_partkey), max(l_returnflag) from {}",
+    "a range of the key, two columns": "select sum(l_partkey) from {} where " + RANGE,
+}
+SCANS = {
+    "all sixteen columns": {},
+    "two columns": {"selected_fields": ("l_partkey", "l_returnflag")},
+    "a range of the key, two columns": {"selected_fields": ("l_orderkey", "l_partkey"), "row_filter": "l_orderkey >= 1000 and l_orderkey <= 1100"},
 }
 
 
-def best(new, work):
-    times = []
-    for _ in range(3):
-        con = new()
-        start = time.perf_counter()
-        work(con)
-        times.append((time.perf_counter() - start) * 1000)
-        con.close()
-    return round(min(times), 1)
+def processor(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def tpch(con):
-    for n in range(1, 23):
-        con.execute(f"pragma tpch({n})").fetchall()
+def own():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return (used.ru_utime + used.ru_stime) * 1000
 
 
-def main(scale):
+def received(con):
+    """Bytes of the answers that DuckDB logged."""
+    return con.execute("select coalesce(sum(response.headers['Content-Length']::bigint), 0), count(*) from duckdb_logs_parsed('HTTP') where request.type = 'GET'").fetchone()
+
+
+def main(scale="0.1", rounds="5"):
     folder = tempfile.mkdtemp()
     make(folder, scale)
     at = ["--catalog", f"sqlite:{folder}/catalog.db", "--warehouse", f"{folder}/warehouse"]
@@ -59,40 +73,90 @@ def main(scale):
     server = subprocess.Popen([binary, *at, "serve", "--listen", "127.0.0.1:0", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     url = json.loads(server.stdout.readline())["url"].rstrip("/")
     s3 = urllib.parse.urlsplit(os.environ["SHARDCAT_TEST_S3"])
-    endpoint = urllib.parse.urlsplit(urllib.parse.parse_qs(s3.query)["endpoint"][0])
-    extensions = duckdb_extension_avro, duckdb_extension_httpfs, duckdb_extension_iceberg, duckdb_extension_tpch
+    endpoint = urllib.parse.parse_qs(s3.query)["endpoint"][0]
+    key, secret = os.environ.get("AWS_ACCESS_KEY_ID", "x"), os.environ.get("AWS_SECRET_ACCESS_KEY", "x")
+    listening = subprocess.run(["ss", "-ltnpH", f"sport = :{urllib.parse.urlsplit(endpoint).port}"], capture_output=True, text=True).stdout
+    store = int(listening.split("pid=")[1].split(",")[0])
+
+    ours = RestCatalog("ours", uri=url + "/iceberg", token=os.environ["SHARDCAT_READ_TOKEN"])
+    settings = {"uri": f"sqlite:///{folder}/peer.db", "warehouse": f"s3://{s3.netloc}/gateway", "s3.endpoint": endpoint, "s3.access-key-id": key,
+                "s3.secret-access-key": secret, "s3.region": "us-east-1"}
+    peer = SqlCatalog("peer", **settings)
+    # The test server does not take pyarrow's uploads in parts.
+    writer = SqlCatalog("peer", **settings, **{"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"})
+    writer.create_namespace("default")
+    at_peer = {}
     kinds = {}
-
-    def parquet():
-        con = connect(*extensions)
-        con.execute(f"create secret (type s3, key_id '{os.environ.get('AWS_ACCESS_KEY_ID', 'x')}', secret '{os.environ.get('AWS_SECRET_ACCESS_KEY', 'x')}', "
-                    f"endpoint '{endpoint.netloc}', url_style 'path', use_ssl {str(endpoint.scheme == 'https').lower()}, region 'us-east-1')")
-        for table in TABLES:
-            if kinds:
-                con.execute(f"create view {table} as from 's3://{s3.netloc}/gateway/{table}.parquet'")
-        return con
-
-    con = parquet()
+    original = connect()
     for table in TABLES:
-        con.execute(f"copy (from '{folder}/{table}.parquet') to 's3://{s3.netloc}/gateway/{table}.parquet' (compression zstd)")
-        kinds[table] = con.execute(f"describe from '{folder}/{table}.parquet'").fetchall()
+        rows = ours.load_table(("default", table)).scan().to_arrow()
+        made = writer.create_table(("default", table), rows.schema)
+        made.append(rows)
+        at_peer[table] = made.metadata_location
+        kinds[table] = original.execute(f"describe from '{folder}/{table}.parquet'").fetchall()
 
-    def gateway():
+    extensions = duckdb_extension_avro, duckdb_extension_httpfs, duckdb_extension_iceberg, duckdb_extension_tpch
+
+    def open_gateway():
         con = connect(*extensions)
         con.execute(f"attach '' as cat (type iceberg, endpoint '{url}/iceberg', client_id 'me', client_secret '{os.environ['SHARDCAT_READ_TOKEN']}', "
                     f"oauth2_server_uri '{url}/iceberg/v1/oauth/tokens')")
+        return con, lambda table: f"cat.default.{table}"
+
+    def open_peer():
+        con = connect(*extensions)
+        at = urllib.parse.urlsplit(endpoint)
+        con.execute(f"create secret (type s3, key_id '{key}', secret '{secret}', endpoint '{at.netloc}', url_style 'path', "
+                    f"use_ssl {str(at.scheme == 'https').lower()}, region 'us-east-1')")
+        return con, lambda table: f"iceberg_scan('{at_peer[table]}')"
+
+    def duckdb(open_side, work, pid):
+        con, source = open_side()
+        con.execute("call enable_logging('HTTP')")
+        before, served, start = own(), processor(pid), time.perf_counter()
+        work(con, source)
+        took = time.perf_counter() - start
+        numbers = took * 1000, own() - before, processor(pid) - served
+        size, requests = received(con)
+        con.close()
+        return *numbers, size / 1e6, requests
+
+    def tpch(con, source):
         for table in TABLES:
             columns = ", ".join(f"cast({name} as {kind}) as {name}" for name, kind, *_ in kinds[table])
-            con.execute(f"create view {table} as select {columns} from cat.default.{table}")
-        return con
+            con.execute(f"create view {table} as select {columns} from {source(table)}")
+        for n in range(1, 23):
+            con.execute(f"pragma tpch({n})").fetchall()
+
+    def pyiceberg(catalog, scan, pid):
+        before, served, start = own(), processor(pid), time.perf_counter()
+        catalog.load_table(("default", "lineitem")).scan(**scan).to_arrow()
+        return (time.perf_counter() - start) * 1000, own() - before, processor(pid) - served, None, None
+
+    cases = {("DuckDB", name): (lambda q: (lambda: duckdb(open_gateway, lambda con, source: con.execute(q.format(source("lineitem"))).to_arrow_table(), server.pid),
+                                           lambda: duckdb(open_peer, lambda con, source: con.execute(q.format(source("lineitem"))).to_arrow_table(), store)))(query)
+             for name, query in QUERIES.items()}
+    cases["DuckDB", "TPC-H, 22 queries"] = lambda: duckdb(open_gateway, tpch, server.pid), lambda: duckdb(open_peer, tpch, store)
+    for name, scan in SCANS.items():
+        cases["pyiceberg", name] = (lambda s: (lambda: pyiceberg(ours, s, server.pid), lambda: pyiceberg(peer, s, store)))(scan)
+
+    def best(runs):
+        took, *rest = min(runs)
+        client, served, size, requests = rest
+        return f"{took:,.0f} | {client:,.0f} + {served:,.0f}" + ("" if size is None else f" | {size:,.1f} in {requests}")
 
     try:
-        print("| query | gateway, ms | zstd Parquet, ms |\n|---|---|---|")
-        for name, work in {**{name: (lambda con, q=query: con.execute(q).fetchall()) for name, query in QUERIES.items()}, "TPC-H, 22 queries": tpch}.items():
-            print(f"| {name} | {best(gateway, work)} | {best(parquet, work)} |", flush=True)
+        sizes = [os.path.getsize(os.path.join(f"{folder}", f"{t}.parquet")) for t in TABLES]
+        print(f"scale {scale}, original files {sum(sizes) / 1e6:,.1f} MB; ms | processor ms of client + server | MB received in requests")
+        for (client, name), (gateway, parquet) in cases.items():
+            a, b = [], []
+            for _ in range(int(rounds)):
+                a.append(gateway())
+                b.append(parquet())
+            print(f"{client}, {name}\n    gateway  {best(a)}\n    Parquet  {best(b)}\n    {min(a)[0] / min(b)[0]:.1f} times", flush=True)
     finally:
         server.terminate()
         server.wait()
 
 
-main(sys.argv[1] if len(sys.argv) > 1 else "0.1")
+main(*sys.argv[1:])

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestGatewayTPCH starts the service and compares queries of TPC-H by DuckDB through its Iceberg gateway with DuckDB over the original
@@ -92,8 +94,22 @@ func TestGatewayTPCH(t *testing.T) {
 		}
 	}
 	compare("as ingested")
+	// The queries are asked again and again, from before the first table is compacted until the last one is.
+	until := filepath.Join(dir, "compacted")
+	t.Setenv("GATEWAY_TPCH_UNTIL", until)
 	compacted := make(chan error, 1)
 	go func() {
+		defer os.WriteFile(until, nil, 0o600) //nolint:errcheck // the queries would not end
+		for i := 0; ; i++ {
+			if _, err := os.Stat(until + ".begun"); err == nil {
+				break
+			}
+			if i == 3000 {
+				compacted <- errors.New("no query was answered within five minutes")
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
 		for _, table := range tables {
 			if err := run("compact", table); err != nil {
 				compacted <- err
@@ -104,6 +120,9 @@ func TestGatewayTPCH(t *testing.T) {
 	}()
 	compare("during compaction")
 	if err := <-compacted; err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Unsetenv("GATEWAY_TPCH_UNTIL"); err != nil {
 		t.Fatal(err)
 	}
 	compare("compacted")
