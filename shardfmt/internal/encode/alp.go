@@ -122,7 +122,7 @@ func planDecimals[U word](e *Encoder, vals []U, exponent, factor int, sc scope) 
 	if len(p.where) > alpExceptions {
 		return nil
 	}
-	p.size = headerOf(8) + nest(p, 0, ints, planWords(e, ints, signed, nil, sc.in(e.rules))) +
+	p.size = headerOf(8) + nest(p, 0, ints, planWords(e, &input[U]{vals: ints, kind: signed}, sc.in(e.rules))) +
 		4*len(p.where) + len(p.exceptions)
 	return p
 }

@@ -22,7 +22,7 @@ func (e *Encoder) planByteDictionary(s *byteValues, valid []byte) *plan {
 	lengths := stream[uint32](p, 1)
 	within := scope{}.in(e.rules)
 	within.banned |= setOf(block.BlockDictionary)
-	p.size = headerOf(13) + align8(nest(p, 0, codes, planWords(e, codes, unsigned, nil, within)))
+	p.size = headerOf(13) + align8(nest(p, 0, codes, planWords(e, &input[uint32]{vals: codes, kind: unsigned}, within)))
 	p.size += nest(p, 1, lengths, maybeRaw(e, lengths, unsigned, scope{})) + len(p.payload)
 	return p
 }

@@ -106,7 +106,7 @@ func (e *Encoder) planOffsets(s *byteValues) *plan {
 	if s.fixed > 0 {
 		return nil
 	}
-	return unlessRaw(planRepeated(e, &e.offsets, s.offsets, unsigned, nil, scope{}.in(e.rules)), 8*len(s.offsets))
+	return unlessRaw(planRepeated(e, &e.offsets, &input[uint64]{vals: s.offsets, kind: unsigned}, scope{}.in(e.rules)), 8*len(s.offsets))
 }
 
 // nestOffsets puts the offsets section into p and returns its size.

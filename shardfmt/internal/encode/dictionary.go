@@ -10,7 +10,8 @@ import (
 
 // planDictionary numbers the distinct values and stores the numbers. Whether counting them is worth while is
 // seen on a sample.
-func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *plan, sc scope, tried *codeSet) *plan {
+func planDictionary[U word](e *Encoder, in *input[U], best *plan, sc scope, tried *codeSet) *plan {
+	vals := in.vals
 	if len(vals) < 16 || !e.mayNest(sc, block.BlockDictionary) {
 		return nil
 	}
@@ -25,26 +26,26 @@ func planDictionary[U word](e *Encoder, vals []U, k kind, valid []byte, best *pl
 	if expect >= int(best.cost()) || !e.try(block.BlockDictionary, sc, tried) {
 		return nil
 	}
-	return planNumbered(e, vals, k, valid, min(len(vals)/2, best.size/sizeOf[U]()), best, sc)
+	return planNumbered(e, in, min(len(vals)/2, best.size/sizeOf[U]()), best, sc)
 }
 
 // planNumbered numbers the distinct values; nil if there are more than limit, or their codes alone come to more than best.
-func planNumbered[U word](e *Encoder, vals []U, k kind, valid []byte, limit int, best *plan, sc scope) *plan {
-	codes, entries := number(e, vals, valid, limit)
+func planNumbered[U word](e *Encoder, in *input[U], limit int, best *plan, sc scope) *plan {
+	codes, entries := number(e, in.vals, in.valid, limit)
 	if entries == nil {
 		return nil
 	}
 	p := e.newPlan(block.BlockDictionary, 0)
 	within := sc.in(e.rules)
 	within.banned |= setOf(block.BlockDictionary)
-	coded := nest(p, 0, codes, planWords(e, codes, unsigned, nil, within))
+	coded := nest(p, 0, codes, planWords(e, &input[uint32]{vals: codes, kind: unsigned}, within))
 	if headerOf(9)+coded >= int(best.cost()) {
 		return nil
 	}
 	size, kid := len(entries)*sizeOf[U](), (*plan)(nil)
 	// The dictionary follows the codes without padding: nothing but raw values may start anywhere.
 	if coded%8 == 0 && len(entries) >= 64 {
-		entries, kid = planEntries(e, codes, entries, p.kids[0].code, k, sc.second())
+		entries, kid = planEntries(e, codes, &input[U]{vals: entries, kind: in.kind}, p.kids[0].code, sc.second())
 	}
 	if kid != nil {
 		size = kid.size
@@ -58,7 +59,8 @@ func planNumbered[U word](e *Encoder, vals []U, k kind, valid []byte, limit int,
 // planEntries plans the entries of a dictionary in the order they have, or, where the codes are only packed and so may
 // have any, by value, where neighbours are close: whichever is smaller, in a tree that is repeated by value if that is
 // smaller than raw. It returns them in their order, to which it brings the codes.
-func planEntries[U word](e *Encoder, codes []uint32, entries []U, coded block.Code, k kind, sc scope) ([]U, *plan) {
+func planEntries[U word](e *Encoder, codes []uint32, in *input[U], coded block.Code, sc scope) ([]U, *plan) {
+	entries, k := in.vals, in.kind
 	if k == float || coded != block.FLBitPack && coded != block.FusedFrameOfReference {
 		return entries, maybeRaw(e, entries, k, sc)
 	}

@@ -23,8 +23,8 @@ const (
 
 // planGeneral compresses the words as they are; for the profile that tries everything also
 // with their signs folded in.
-func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope, tried *codeSet) *plan {
-	raw := len(vals) * sizeOf[U]()
+func planGeneral[U word](e *Encoder, in *input[U], best *plan, sc scope, tried *codeSet) *plan {
+	raw := len(in.vals) * sizeOf[U]()
 	if !sc.general || e.light && raw > zstdBlock || float64(best.size) < e.rules.generalAbove*float64(raw) || best.size < minGeneral ||
 		!e.try(e.rules.general, sc, tried) {
 		return nil
@@ -33,9 +33,9 @@ func planGeneral[U word](e *Encoder, vals []U, k kind, best *plan, sc scope, tri
 	if w := e.rules.weight[e.rules.general]; w >= 1 {
 		limit = int(best.cost()) + 1 // a larger one has lost
 	}
-	p := planGeneralOnly(e, vals, limit)
-	if k == signed && sc.level < e.rules.generalBelow && e.mayNest(sc, block.ZigZag) {
-		p = better(p, planZigZagGeneral(e, vals))
+	p := planGeneralOnly(e, in.vals, limit)
+	if in.kind == signed && sc.level < e.rules.generalBelow && e.mayNest(sc, block.ZigZag) {
+		p = better(p, planZigZagGeneral(e, in.vals))
 	}
 	return p
 }

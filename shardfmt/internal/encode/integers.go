@@ -8,18 +8,28 @@ import (
 // headerOf is the size of code, own bytes of metadata and padding (format note 02 §4.2).
 func headerOf(own int) int { return align8(2 + own) }
 
-// planWords finds the best plan for a stream of words. valid is nil for nested streams, and for streams in
-// which nothing is null; null slots hold what fillNulls put there.
-func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *plan {
+// input is a stream of words to plan for.
+type input[U word] struct {
+	vals []U
+	kind kind
+	// valid is nil for nested streams, and for streams in which nothing is null; null slots hold what fillNulls put there.
+	valid []byte
+	// stats are those of vals, once planWords took them.
+	stats stats[U]
+}
+
+// planWords finds the best plan for a stream of words.
+func planWords[U word](e *Encoder, in *input[U], sc scope) *plan {
+	vals := in.vals
 	best := e.newPlan(block.Plain, 2+len(vals)*sizeOf[U]())
 	if len(vals) == 0 || e.rules.tries == 0 {
 		return best
 	}
-	var s stats[U]
-	if k == float {
-		s = scanFloats(vals)
+	s := &in.stats
+	if in.kind == float {
+		*s = scanFloats(vals)
 	} else {
-		s = scan(vals)
+		*s = scan(vals)
 	}
 	if s.changes == 0 {
 		return e.newPlan(block.SingleValue, 2+sizeOf[U]())
@@ -28,25 +38,26 @@ func planWords[U word](e *Encoder, vals []U, k kind, valid []byte, sc scope) *pl
 		return best
 	}
 	if sc.shape != nil {
-		if p := repeat(e, vals, k, valid, &s, sc); p != nil {
+		if p := repeat(e, in, sc); p != nil {
 			return p
 		}
 		sc.shape = nil
 	}
-	best = weigh(e, vals, &s, k, valid, best, sc)
+	best = weigh(e, in, best, sc)
 	best.outline = s.outline()
 	return best
 }
 
 // weigh finds the best of what may be.
-func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best *plan, sc scope) *plan {
+func weigh[U word](e *Encoder, in *input[U], best *plan, sc scope) *plan {
+	vals, k, s := in.vals, in.kind, &in.stats
 	var tried codeSet
 	if k == float {
 		best = planFloats(e, vals, best, sc, &tried)
 	} else {
 		var done bool
-		if best, done = planIntegers(e, vals, s, k, best, sc); done {
-			best = planUncut(e, vals, s, k, valid, best, sc)
+		if best, done = planIntegers(e, in, best, sc); done {
+			best = planUncut(e, in, best, sc)
 			framed := planWordFrame(e, vals, best, sc, &tried)
 			if framed == nil || framed.size >= best.size-best.size/lowBytesGain {
 				e.learn(sc, tried, block.Zstd)
@@ -57,7 +68,7 @@ func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best
 		}
 	}
 	best = better(best, planRuns(e, vals, s, k, sc))
-	best = better(best, planDictionary(e, vals, k, valid, best, sc, &tried))
+	best = better(best, planDictionary(e, in, best, sc, &tried))
 	best = better(best, planSparse(e, vals, s, k, sc))
 	if codes := e.o.NoPresence && sizeOf[U]() == 4 && sc.level == 0; codes { // of a value dictionary
 		best = better(best, planPlanes(e, vals, best.size, sc))
@@ -69,7 +80,7 @@ func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best
 	if low != nil && low.size < best.size-best.size/lowBytesGain {
 		best = better(best, low)
 	}
-	best = better(best, planGeneral(e, vals, k, best, sc, &tried))
+	best = better(best, planGeneral(e, in, best, sc, &tried))
 	if best == low && low != nil {
 		e.learn(sc, tried, wordFrameTrial) // Zstd's own encoder has lost
 		return best
@@ -80,34 +91,35 @@ func weigh[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best
 
 // planUncut weighs what of a stream that was cut down to fewer bytes has one encoding less around it if it isn't: differences, runs and the codes of a
 // dictionary. best is what the cut one came to.
-func planUncut[U word](e *Encoder, vals []U, s *stats[U], k kind, valid []byte, best *plan, sc scope) *plan {
+func planUncut[U word](e *Encoder, in *input[U], best *plan, sc scope) *plan {
 	kid := best.kids[0]
-	if closeNeighbours(e, vals, best, sc) || s.fewSteps() {
-		best = better(best, planDelta(e, vals, s, k, best, sc))
+	if closeNeighbours(e, in.vals, best, sc) || in.stats.fewSteps() {
+		best = better(best, planDelta(e, in, best, sc))
 	}
 	switch {
 	case kid == nil:
 	case kid.code == block.RunLength || kid.code == block.Delta:
-		best = better(best, planRuns(e, vals, s, k, sc))
+		best = better(best, planRuns(e, in.vals, &in.stats, in.kind, sc))
 	case kid.code == block.BlockDictionary && e.tooDeepForPlanes(sc.level+1):
-		best = better(best, planNumbered(e, vals, k, valid, len(vals)/2, best, sc))
+		best = better(best, planNumbered(e, in, len(in.vals)/2, best, sc))
 	}
 	return best
 }
 
 // planIntegers weighs what only integers can be; done when nothing else needs to be weighed, because the
 // stream was cut down to fewer bytes and all was weighed there.
-func planIntegers[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) (_ *plan, done bool) {
-	best = better(best, planPacked(e, s, k, sc))
-	best = better(best, planZigZag(e, vals, s, k, best, sc))
+func planIntegers[U word](e *Encoder, in *input[U], best *plan, sc scope) (_ *plan, done bool) {
+	vals, s := in.vals, &in.stats
+	best = better(best, planPacked(e, s, in.kind, sc))
+	best = better(best, planZigZag(e, in, best, sc))
 	deep := sc.level+2 < e.rules.depth
-	if narrow := planTruncate(e, vals, s, k, deep && promising(e, vals, s, best, sc), sc); narrow != nil {
+	if narrow := planTruncate(e, in, deep && promising(e, vals, s, best, sc), sc); narrow != nil {
 		best = better(best, narrow)
 		if deep {
 			return best, true
 		}
 	}
-	best = better(best, planDelta(e, vals, s, k, best, sc))
+	best = better(best, planDelta(e, in, best, sc))
 	return better(best, planAroundMode(e, vals, s, sc)), false
 }
 
@@ -145,8 +157,9 @@ func promising[U word](e *Encoder, vals []U, s *stats[U], best *plan, sc scope) 
 }
 
 // planTruncate stores signed values in fewer bytes, and, if asked to, encodes what results.
-func planTruncate[U word](e *Encoder, vals []U, s *stats[U], k kind, nested bool, sc scope) *plan {
-	if k != signed || !e.may(sc, block.TruncateU8) {
+func planTruncate[U word](e *Encoder, in *input[U], nested bool, sc scope) *plan {
+	vals, s := in.vals, &in.stats
+	if in.kind != signed || !e.may(sc, block.TruncateU8) {
 		return nil
 	}
 	switch width := bitsOf[U](); {
@@ -169,7 +182,7 @@ func planNarrow[U, N word](e *Encoder, vals []U, code block.Code, nested bool, s
 	if nested {
 		within := sc.nestedShape()
 		within.level++
-		kid = unlessRaw(planWords(e, narrow, unsigned, nil, within), len(narrow)*sizeOf[N]())
+		kid = unlessRaw(planWords(e, &input[N]{vals: narrow, kind: unsigned}, within), len(narrow)*sizeOf[N]())
 	}
 	p := e.newPlan(code, 0)
 	p.size = headerOf(1) + nest(p, 0, narrow, kid)
@@ -181,7 +194,8 @@ const minDelta = 8
 
 // planDelta stores the differences of neighbours. The differences are looked at only if they promise
 // something: a smaller span than the values, or long runs of the same step that isn't zero.
-func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) *plan {
+func planDelta[U word](e *Encoder, in *input[U], best *plan, sc scope) *plan {
+	vals, s := in.vals, &in.stats
 	if s.n < minDelta || !e.mayNest(sc, block.Delta) {
 		return nil
 	}
@@ -189,7 +203,7 @@ func planDelta[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc
 	if !steady && !s.fewSteps() && expect >= best.cost() && sc.level >= e.rules.generalBelow && !closeNeighbours(e, vals, best, sc) {
 		return nil
 	}
-	return planDifferences(e, vals, k, sc)
+	return planDifferences(e, vals, in.kind, sc)
 }
 
 // planDifferences stores the differences of neighbours.
@@ -200,7 +214,7 @@ func planDifferences[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
 	}
 	p := e.newPlan(block.Delta, 0)
 	p.ref = uint64(vals[0])
-	p.size = headerOf(sizeOf[U]()) + nest(p, 0, diffs, planWords(e, diffs, k, nil, sc.in(e.rules)))
+	p.size = headerOf(sizeOf[U]()) + nest(p, 0, diffs, planWords(e, &input[U]{vals: diffs, kind: k}, sc.in(e.rules)))
 	return p
 }
 
@@ -265,14 +279,15 @@ func planFOR[U word](e *Encoder, vals []U, ref U, sc scope) *plan {
 	}
 	p := e.newPlan(block.FrameOfReference, 0)
 	p.ref = uint64(ref)
-	p.size = headerOf(sizeOf[U]()) + nest(p, 0, rest, planWords(e, rest, unsigned, nil, sc.in(e.rules)))
+	p.size = headerOf(sizeOf[U]()) + nest(p, 0, rest, planWords(e, &input[U]{vals: rest, kind: unsigned}, sc.in(e.rules)))
 	return p
 }
 
 // planZigZag maps values of either sign to unsigned ones, 0, −1, 1, −2, … to 0, 1, 2, 3, …. That helps when
 // their magnitudes are steadier than the values are, which a few short runs of the stream tell.
-func planZigZag[U word](e *Encoder, vals []U, s *stats[U], k kind, best *plan, sc scope) *plan {
-	if k != signed || !s.negative || s.n < zigZagRun || !e.mayNest(sc, block.ZigZag) {
+func planZigZag[U word](e *Encoder, in *input[U], best *plan, sc scope) *plan {
+	vals, s := in.vals, &in.stats
+	if in.kind != signed || !s.negative || s.n < zigZagRun || !e.mayNest(sc, block.ZigZag) {
 		return nil
 	}
 	if float64(s.n*zigZagStep(vals)/8) >= best.cost()*3/4 {
@@ -288,7 +303,7 @@ func planMapped[U word](e *Encoder, vals []U, sc scope) *plan {
 		mapped[i] = zigZag(v)
 	}
 	p := e.newPlan(block.ZigZag, 0)
-	p.size = headerOf(1) + nest(p, 0, mapped, planWords(e, mapped, unsigned, nil, sc.in(e.rules)))
+	p.size = headerOf(1) + nest(p, 0, mapped, planWords(e, &input[U]{vals: mapped, kind: unsigned}, sc.in(e.rules)))
 	return p
 }
 

@@ -28,7 +28,7 @@ func planBlock[U word](e *Encoder, vals []U, k kind, valid []byte) *plan {
 	if e.rules.general == block.Zstd && !e.light {
 		e.trialStep = uint8(max(1, len(vals)/generalBlock))
 	}
-	return planRepeated(e, &e.numbers, vals, k, valid, scope{general: e.rules.general != 0})
+	return planRepeated(e, &e.numbers, &input[U]{vals: vals, kind: k, valid: valid}, scope{general: e.rules.general != 0})
 }
 
 // mostlyNull is the share of the values that are there, as a divisor, below which null slots are zero, so that Sparse

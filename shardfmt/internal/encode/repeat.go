@@ -103,9 +103,9 @@ func (r *remembered) shapeOf(p *plan) *shape {
 
 // planRepeated is planWords for the outermost stream of blocks that come one after the other. The profiles with Zstd weigh every block: their frames
 // follow the values more closely than an outline tells. Nulls are part of the outline by what their slots are filled with.
-func planRepeated[U word](e *Encoder, last **remembered, vals []U, k kind, valid []byte, sc scope) *plan {
+func planRepeated[U word](e *Encoder, last **remembered, in *input[U], sc scope) *plan {
 	if e.eager || e.rules.general == block.Zstd || e.o.Profile == Plain {
-		return planWords(e, vals, k, valid, sc)
+		return planWords(e, in, sc)
 	}
 	if *last == nil {
 		*last = new(remembered)
@@ -115,32 +115,33 @@ func planRepeated[U word](e *Encoder, last **remembered, vals []U, k kind, valid
 		r.left--
 		sc.shape = &r.shapes[0]
 	}
-	p := planWords(e, vals, k, valid, sc)
+	p := planWords(e, in, sc)
 	if !p.repeated {
-		r.keep(p, k)
+		r.keep(p, in.kind)
 	}
 	return p
 }
 
 // repeat plans a stream as sc.shape has it, or packed if that is smaller; nil if the shape doesn't fit, or has become larger.
-func repeat[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc scope) *plan {
-	shape, here := sc.shape, s.outline()
+func repeat[U word](e *Encoder, in *input[U], sc scope) *plan {
+	shape, here := sc.shape, in.stats.outline()
 	if shape == nil || shape == raw || !shape.outline.alike(&here) {
 		return nil
 	}
-	p := planAs(e, vals, k, valid, s, sc)
-	if p == nil || p.code != shape.code || p.size*shape.outline.n > (shape.size+shape.size/repeatLoss)*s.n {
+	p := planAs(e, in, sc)
+	if p == nil || p.code != shape.code || p.size*shape.outline.n > (shape.size+shape.size/repeatLoss)*len(in.vals) {
 		return nil
 	}
-	if k != float { // of which packing is known for nothing: the block before may have been the one with a value far off
-		p = better(p, planPacked(e, s, k, sc))
+	if in.kind != float { // of which packing is known for nothing: the block before may have been the one with a value far off
+		p = better(p, planPacked(e, &in.stats, in.kind, sc))
 	}
 	p.outline, p.repeated = here, true
 	return p
 }
 
 // planAs plans a stream by the encoding of sc.shape; nil if it can't.
-func planAs[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc scope) *plan {
+func planAs[U word](e *Encoder, in *input[U], sc scope) *plan {
+	vals, k, s := in.vals, in.kind, &in.stats
 	plain := e.newPlan(block.Plain, 2+len(vals)*sizeOf[U]())
 	switch sc.shape.code {
 	case block.Plain:
@@ -152,7 +153,7 @@ func planAs[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc 
 			return planDifferences(e, vals, k, sc)
 		}
 	case block.TruncateU8, block.TruncateU16, block.TruncateU32:
-		return planTruncate(e, vals, s, k, sc.shape.kids[0] != nil, sc)
+		return planTruncate(e, in, sc.shape.kids[0] != nil, sc)
 	case block.ZigZag:
 		if k == signed && e.mayNest(sc, block.ZigZag) {
 			return planMapped(e, vals, sc)
@@ -165,7 +166,7 @@ func planAs[U word](e *Encoder, vals []U, k kind, valid []byte, s *stats[U], sc 
 		return planSparse(e, vals, s, k, sc)
 	case block.BlockDictionary:
 		entries := sc.shape.entries / sizeOf[U]()
-		return planNumbered(e, vals, k, valid, min(len(vals)/2, entries+entries/4+8), plain, sc)
+		return planNumbered(e, in, min(len(vals)/2, entries+entries/4+8), plain, sc)
 	case block.Alp:
 		if k == float && e.alpKnown {
 			return planDecimals(e, vals, e.alpExponent, e.alpFactor, sc)

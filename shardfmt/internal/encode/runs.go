@@ -84,7 +84,7 @@ func maybeRaw[U word](e *Encoder, vals []U, k kind, sc scope) *plan {
 	if within.shape == raw {
 		return unlessRaw(packedAfterRaw(e, vals, k, within), len(vals)*sizeOf[U]())
 	}
-	return unlessRaw(planWords(e, vals, k, nil, within), len(vals)*sizeOf[U]())
+	return unlessRaw(planWords(e, &input[U]{vals: vals, kind: k}, within), len(vals)*sizeOf[U]())
 }
 
 // packedAfterRaw packs a stream that was raw in an earlier block: whole chunks are packed, so a few values more or less may decide which is smaller.
