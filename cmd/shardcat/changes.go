@@ -48,7 +48,7 @@ _commit_snapshot_id is the snapshot, the table's columns follow. Compaction is n
 			if err != nil {
 				return err
 			}
-			_, err = a.printRows(cmd.Context(), form, &schema.Schema{Fields: changes.Fields()}, changes.Run(cmd.Context()), 0, limit, sink)
+			_, err = a.printRows(cmd.Context(), &schema.Schema{Fields: changes.Fields()}, changes.Run(cmd.Context()), printing{format: form, limit: limit, sink: sink})
 			return err
 		},
 	}

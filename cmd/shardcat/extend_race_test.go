@@ -56,8 +56,8 @@ func TestExtendLosesRace(t *testing.T) {
 			if err := load().AddColumns(t.Context(), added); err != nil {
 				t.Fatal(err)
 			}
-			err = a.landIn(t.Context(), mine, "t", []string{file("2.ndjson", c.record)},
-				fileio.SourceOptions{UnknownFields: fileio.ExtendByUnknown}, catalog.IngestOptions{})
+			err = a.landIn(t.Context(), mine, ingestion{name: "t", files: []string{file("2.ndjson", c.record)},
+				source: fileio.SourceOptions{UnknownFields: fileio.ExtendByUnknown}})
 			if (err == nil) != (c.want != "") {
 				t.Fatalf("%s after %s: %v", c.record, c.winner, err)
 			}

@@ -65,19 +65,20 @@ func (a *app) ingestCommand() *cobra.Command {
 			if part != "" && !uncommitted || uncommitted && (o.JobID == "" || create || flush.wanted() || commitFiles > 0) {
 				return usagef("--uncommitted needs --job-id, and can't be used with --create, --commit-files or --flush flags")
 			}
+			what := ingestion{name: args[0], files: args[1:], source: read, create: create, options: o}
 			if uncommitted {
-				return a.writeUncommitted(cmd.Context(), args[0], args[1:], read, part, o)
+				return a.writeUncommitted(cmd.Context(), what, part)
 			}
 			if flush.wanted() {
 				if commitFiles > 0 {
 					return usagef("--flush flags and --commit-files exclude each other")
 				}
-				return a.stream(cmd.Context(), args[0], args[1:], read, create, &flush, o)
+				return a.stream(cmd.Context(), what, &flush)
 			}
-			if parts, err := a.landParts(cmd.Context(), args[0], args[1:], read, create, o, commitFiles); parts || err != nil {
+			if parts, err := a.landParts(cmd.Context(), what, commitFiles); parts || err != nil {
 				return err
 			}
-			return a.land(cmd.Context(), args[0], args[1:], read, create, o)
+			return a.land(cmd.Context(), what)
 		},
 	}
 	in.add(cmd)
@@ -134,18 +135,27 @@ func (a *app) dryIngest(ctx context.Context, name string, files []string, o file
 	return a.dryRun(ctx, files, o)
 }
 
+// ingestion is what ingest was asked for: files, how they are read, and the table that gets their rows.
+type ingestion struct {
+	name    string
+	files   []string
+	source  fileio.SourceOptions
+	create  bool
+	options catalog.IngestOptions
+}
+
 // land opens the files and the table they go to, and ingests. Without a schema of their own the files are read by
 // the table's; with --create a missing table gets the files' schema, with --unknown-fields extend a table that is
 // there gets the columns that it lacks.
-func (a *app) land(ctx context.Context, name string, files []string, source fileio.SourceOptions, create bool, o catalog.IngestOptions) error {
+func (a *app) land(ctx context.Context, what ingestion) error {
 	for {
-		t, err := a.ingestTarget(ctx, name, create)
+		t, err := a.ingestTarget(ctx, what.name, what.create)
 		if err != nil {
 			return err
 		}
-		err = a.landIn(ctx, t, name, files, source, o)
+		err = a.landIn(ctx, t, what)
 		made := t == nil && (errors.Is(err, catalog.ErrExists) || errors.Is(err, catalog.ErrConflict))
-		if !made || slices.Contains(files, "-") {
+		if !made || slices.Contains(what.files, "-") {
 			return err
 		}
 		// Another writer made the table meanwhile: it is there now, and the files can be read again.
@@ -166,14 +176,15 @@ func (a *app) ingestTarget(ctx context.Context, name string, create bool) (*cata
 }
 
 // landIn ingests into a table, or into one that comes into being with the rows if t is nil.
-func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files []string, source fileio.SourceOptions, o catalog.IngestOptions) error {
+func (a *app) landIn(ctx context.Context, t *catalog.Table, what ingestion) error {
 	bar, told := a.inputBar("ingest", "B")
-	source.Progress = told
-	src, err := a.openFor(ctx, t, files, source)
+	what.source.Progress = told
+	src, err := a.openFor(ctx, t, what.files, what.source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
+	o := what.options
 	if src, err = gatherGroups(src, o.Pack); err != nil {
 		return err
 	}
@@ -184,7 +195,7 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, name string, files [
 	var in *catalog.IngestResult
 	if t != nil {
 		in, err = t.Ingest(ctx, src, o)
-	} else if n, nameErr := catalog.ParseName(name); nameErr == nil {
+	} else if n, nameErr := catalog.ParseName(what.name); nameErr == nil {
 		create := catalog.CreateOptions{CreateNamespace: true}
 		if err := create.KeepArrow(fileio.OriginalSchema(src)); err != nil {
 			return err

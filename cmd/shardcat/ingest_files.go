@@ -22,7 +22,8 @@ const (
 
 // landParts lands many files in parts and reports whether it did: without --commit-files few files, and what can be read
 // once only, are landed in one commit.
-func (a *app) landParts(ctx context.Context, name string, args []string, source fileio.SourceOptions, create bool, o catalog.IngestOptions, part int) (bool, error) {
+func (a *app) landParts(ctx context.Context, what ingestion, part int) (bool, error) {
+	args, o := what.files, &what.options
 	if slices.Contains(args, fileio.Stdin) {
 		if part > 0 {
 			return true, usagef("--commit-files can't be used with standard input: use the --flush flags")
@@ -36,7 +37,7 @@ func (a *app) landParts(ctx context.Context, name string, args []string, source 
 	if err != nil || !ok {
 		return false, nil // said by the reading of them
 	}
-	t, err := a.ingestTarget(ctx, name, create)
+	t, err := a.ingestTarget(ctx, what.name, what.create)
 	if err != nil {
 		return true, err
 	}
@@ -49,10 +50,10 @@ func (a *app) landParts(ctx context.Context, name string, args []string, source 
 	if part == 0 && len(inputs) <= oneCommitFiles && !begun {
 		return false, nil
 	}
-	if t, err = a.partsTarget(ctx, t, name, inputs, source); err != nil {
+	if t, err = a.partsTarget(ctx, t, what, inputs); err != nil {
 		return true, err
 	}
-	return true, a.landFiles(ctx, t, inputs, source, o, part)
+	return true, a.landFiles(ctx, t, what, inputs, part)
 }
 
 // mayBeMany tells folders and patterns from files, by their names alone.
@@ -62,7 +63,8 @@ func mayBeMany(arg string) bool {
 }
 
 // partsTarget makes the table, or adds columns to it, as all files together ask for.
-func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, inputs []fileio.Input, source fileio.SourceOptions) (*catalog.Table, error) {
+func (a *app) partsTarget(ctx context.Context, t *catalog.Table, what ingestion, inputs []fileio.Input) (*catalog.Table, error) {
+	source := what.source
 	extend := source.UnknownFields == fileio.ExtendByUnknown
 	if t != nil && !extend {
 		return t, nil
@@ -79,7 +81,7 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 	if t != nil {
 		return t, t.AddColumns(ctx, src.Schema())
 	}
-	n, err := catalog.ParseName(name)
+	n, err := catalog.ParseName(what.name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,14 +94,15 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, name string, in
 		return t, err
 	}
 	// Another writer created the table meanwhile.
-	if t, err = a.ingestTarget(ctx, name, false); err != nil || !extend {
+	if t, err = a.ingestTarget(ctx, what.name, false); err != nil || !extend {
 		return t, err
 	}
 	return t, t.AddColumns(ctx, src.Schema())
 }
 
 // landFiles lands the files of a table that is there.
-func (a *app) landFiles(ctx context.Context, t *catalog.Table, inputs []fileio.Input, source fileio.SourceOptions, o catalog.IngestOptions, part int) error {
+func (a *app) landFiles(ctx context.Context, t *catalog.Table, what ingestion, inputs []fileio.Input, part int) error {
+	source, o := what.source, what.options
 	files, byURL := make([]catalog.InputFile, len(inputs)), make(map[string]fileio.Input, len(inputs))
 	for i, in := range inputs {
 		files[i] = catalog.InputFile{URL: in.URL, Size: in.Size}

@@ -45,11 +45,12 @@ type streamed struct {
 
 // stream ingests until the input ends, with a commit at every flush. Records are read one by one, so that one that has
 // come is never held back by the next.
-func (a *app) stream(ctx context.Context, name string, files []string, source fileio.SourceOptions, create bool, f *streamFlags, o catalog.IngestOptions) error {
-	if o.JobID != "" {
+func (a *app) stream(ctx context.Context, what ingestion, f *streamFlags) error {
+	source := what.source
+	if what.options.JobID != "" {
 		return usagef("--job-id can't be used with --flush flags, because the rows of a flush depend on timing")
 	}
-	t, err := a.ingestTarget(ctx, name, create)
+	t, err := a.ingestTarget(ctx, what.name, what.create)
 	if err != nil {
 		return err
 	}
@@ -60,19 +61,19 @@ func (a *app) stream(ctx context.Context, name string, files []string, source fi
 		f.age = time.Minute
 	}
 	source.BatchRows, source.NullsAsText, source.InferWait = 1, t == nil, f.inferWait()
-	src, err := fileio.OpenSource(ctx, a.client, files, source)
+	src, err := fileio.OpenSource(ctx, a.client, what.files, source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	if t == nil {
-		if t, err = a.createFor(ctx, name, src); err != nil {
+		if t, err = a.createFor(ctx, what.name, src); err != nil {
 			return err
 		}
 	}
 	out := streamed{}
 	w, err := t.NewWriter(ctx, src.Schema(), catalog.WriterOptions{
-		Ingest: o, FlushRows: f.rows, FlushBytes: f.bytes, FlushAge: f.age,
+		Ingest: what.options, FlushRows: f.rows, FlushBytes: f.bytes, FlushAge: f.age,
 		Flushed: func(in *catalog.IngestResult) {
 			out.Rows, out.Shards, out.Snapshots = out.Rows+in.Rows, out.Shards+len(in.Shards), out.Snapshots+1
 		},

@@ -10,9 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/progress"
-	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 func (a *app) jobCommand() *cobra.Command {
@@ -99,16 +97,17 @@ of the job can. gc abandons runs that are never discarded once they are old enou
 }
 
 // writeUncommitted ingests for job commit.
-func (a *app) writeUncommitted(ctx context.Context, name string, files []string, source fileio.SourceOptions, part string, o catalog.IngestOptions) error {
-	t, err := a.loadTable(ctx, name)
+func (a *app) writeUncommitted(ctx context.Context, what ingestion, part string) error {
+	t, err := a.loadTable(ctx, what.name)
 	if err != nil {
 		return err
 	}
-	src, err := a.openFor(ctx, t, files, source)
+	src, err := a.openFor(ctx, t, what.files, what.source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
+	o := what.options
 	if src, err = gatherGroups(src, o.Pack); err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func (a *app) writeUncommitted(ctx context.Context, name string, files []string,
 	case w.Committed != nil:
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was written\n", t.Name(), w.Committed.SnapshotID)
 	default:
-		a.printf("%s: %d rows in %d shards, %s stored; they come with: job commit %s %s %s\n", t.Name(), w.Rows, w.Shards, progress.Bytes(w.Bytes), name, w.JobID, w.Run)
+		a.printf("%s: %d rows in %d shards, %s stored; they come with: job commit %s %s %s\n", t.Name(), w.Rows, w.Shards, progress.Bytes(w.Bytes), what.name, w.JobID, w.Run)
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (a *app) scanTasks(cmd *cobra.Command, path string, f *scanFlags) error {
 		return err
 	}
 	s := &schema.Schema{Fields: first.Fields()}
-	_, err = a.printRows(ctx, format, s, rowsOfTasks(ctx, t, tasks), 0, -1, sink)
+	_, err = a.printRows(ctx, s, rowsOfTasks(ctx, t, tasks), printing{format: format, limit: -1, sink: sink})
 	return err
 }
 

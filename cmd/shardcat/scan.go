@@ -177,7 +177,7 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 		s := &schema.Schema{Fields: p.Fields()}
 		sink.Original = f.original
 		bar := a.scanBar(p, f)
-		_, err = a.printRows(ctx, format, s, counted(p.Run(ctx, &stats), bar), 0, f.limit, sink)
+		_, err = a.printRows(ctx, s, counted(p.Run(ctx, &stats), bar), printing{format: format, limit: f.limit, sink: sink})
 		bar.Finish()
 		if err == nil {
 			a.warnOfReading(stats.EncodingsSkipped, stats.Contradictions, "verify")

@@ -93,7 +93,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if sink.Original, err = values.original(cmd, convert.OriginalSchema(ctx, shard)); err != nil {
 				return err
 			}
-			_, err = a.printRows(ctx, f, out, shard.Scan(ctx, o), offset, limit, sink)
+			_, err = a.printRows(ctx, out, shard.Scan(ctx, o), printing{f, offset, limit, sink})
 			if err == nil {
 				a.warnOfReading(stats.EncodingsSkipped, stats.Contradictions, "shard verify")
 			}

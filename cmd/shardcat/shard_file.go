@@ -61,7 +61,7 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 	if o.sink.Original, err = o.values.original(o.cmd, rows.Original()); err != nil {
 		return err
 	}
-	_, err = a.printRows(ctx, o.format, rows.Schema(), rows.All(ctx), o.offset, o.limit, o.sink)
+	_, err = a.printRows(ctx, rows.Schema(), rows.All(ctx), printing{o.format, o.offset, o.limit, o.sink})
 	return err
 }
 

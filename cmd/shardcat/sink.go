@@ -130,19 +130,26 @@ func decimalType(as string) (*arrow.Decimal128Type, error) {
 	return t, nil
 }
 
-// printRows writes batches to stdout, after leaving out the first offset rows and at most limit of them (negative:
-// all, or as many as a terminal gets unasked), and returns how many were written.
-func (a *app) printRows(ctx context.Context, f fileio.Format, s *schema.Schema, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64, o fileio.SinkOptions) (int64, error) {
-	capped := limit < 0 && f == fileio.Table && a.stdoutIsTerminal() && !o.Whole
+// printing is how rows are printed, and which: without the first offset ones, and at most limit of them (negative: all, or as many as a terminal
+// gets unasked).
+type printing struct {
+	format        fileio.Format
+	offset, limit int64
+	sink          fileio.SinkOptions
+}
+
+// printRows writes batches to stdout and returns how many rows were written.
+func (a *app) printRows(ctx context.Context, s *schema.Schema, rows iter.Seq2[arrow.RecordBatch, error], p printing) (int64, error) {
+	capped := p.limit < 0 && p.format == fileio.Table && a.stdoutIsTerminal() && !p.sink.Whole
 	if capped {
-		limit = terminalRows
+		p.limit = terminalRows
 	}
 	out := bufio.NewWriterSize(a.stdout, 1<<16)
-	sink, err := fileio.NewSink(f, out, s, o)
+	sink, err := fileio.NewSink(p.format, out, s, p.sink)
 	if err != nil {
 		return 0, err
 	}
-	written, more, err := writeRows(ctx, sink, rows, offset, limit)
+	written, more, err := writeRows(ctx, sink, rows, p.offset, p.limit)
 	if closeErr := sink.Close(); err == nil {
 		err = closeErr
 	}

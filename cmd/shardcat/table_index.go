@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ COL may be a member of a struct (a.b) or a list; COL,COL are columns that share 
 			if verb == "list" {
 				return a.listIndexes(cmd.Context(), args[0])
 			}
-			return a.changeIndexes(cmd.Context(), args[0], verb, scope, rest, o)
+			return a.changeIndexes(cmd.Context(), args[0], indexChange{verb, strings.Join(rest, ""), scope, o})
 		},
 	}
 	addIndexScope(cmd.Flags(), &scope)
@@ -50,18 +51,26 @@ COL may be a member of a struct (a.b) or a list; COL,COL are columns that share 
 	return cmd
 }
 
-// changeIndexes adds, drops or builds, and prints what became of the shards.
-func (a *app) changeIndexes(ctx context.Context, name, verb, scope string, args []string, o catalog.IndexOptions) error {
+// indexChange adds an index, drops one by its name, or builds those that are missing.
+type indexChange struct {
+	verb string // add, drop or build
+	// index is the specification of what is added, or the name of what is dropped.
+	index, scope string
+	options      catalog.IndexOptions
+}
+
+// changeIndexes applies a change and prints what became of the shards.
+func (a *app) changeIndexes(ctx context.Context, name string, c indexChange) error {
 	t, err := a.loadTable(ctx, name)
 	if err != nil {
 		return err
 	}
 	bar, before := a.bar("index", "shards", t.Describe().Shards), 0
-	o.Progress = func(shards int) {
+	c.options.Progress = func(shards int) {
 		bar.Add(int64(shards - before))
 		before = shards
 	}
-	done, err := applyIndexVerb(ctx, t, verb, scope, args, o)
+	done, err := c.apply(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -77,28 +86,28 @@ func (a *app) changeIndexes(ctx context.Context, name, verb, scope string, args 
 	return nil
 }
 
-func applyIndexVerb(ctx context.Context, t *catalog.Table, verb, scope string, args []string, o catalog.IndexOptions) (*catalog.IndexResult, error) {
-	switch verb {
+func (c *indexChange) apply(ctx context.Context, t *catalog.Table) (*catalog.IndexResult, error) {
+	switch c.verb {
 	case "drop":
-		return t.DropIndex(ctx, args[0], o)
+		return t.DropIndex(ctx, c.index, c.options)
 	case "build":
-		return t.BuildIndexes(ctx, o)
+		return t.BuildIndexes(ctx, c.options)
 	}
-	if catalog.IsKeyIndex(args[0]) {
-		if scope != "stripe" {
-			return nil, usagef("%s covers the whole table: --index-scope does not apply", args[0])
+	if catalog.IsKeyIndex(c.index) {
+		if c.scope != "stripe" {
+			return nil, usagef("%s covers the whole table: --index-scope does not apply", c.index)
 		}
-		keys, err := t.AddKeyIndex(ctx, args[0], o)
+		keys, err := t.AddKeyIndex(ctx, c.index, c.options)
 		return &catalog.IndexResult{Keys: keys}, err
 	}
-	s, err := shardfmt.ParseIndexSpec(args[0])
+	s, err := shardfmt.ParseIndexSpec(c.index)
 	if err == nil {
-		s, err = scoped(s, scope)
+		s, err = scoped(s, c.scope)
 	}
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return t.AddIndex(ctx, s, o)
+	return t.AddIndex(ctx, s, c.options)
 }
 
 func (a *app) listIndexes(ctx context.Context, name string) error {
