@@ -91,7 +91,7 @@ func TestPromotable(t *testing.T) {
 	for pair, want := range map[string]bool{
 		"Int32 Int64": true, "Int64 Int32": false, "Int64 Int64": true, "Int8 Int64": true,
 		"UInt32 Int64": true, "UInt64 Int64": false, "UInt32 UInt64": true, "Int32 UInt64": false, "UInt64 UInt64": true,
-		"Float32 Float64": true, "Float64 Float32": false, "Float64 Float64": true, "Float32 Float32": true, "Int32 Float64": false,
+		"Float32 Float64": true, "Float64 Float32": false, "Float64 Float64": true, "Float32 Float32": true, "Int32 Float64": false, "UInt32 Float64": false, "UInt8 Float32": false, "Float32 UInt64": false,
 		"String String": true, "String Binary": false, "Binary Dynamic": false, "Dynamic Binary": false, "Dynamic Dynamic": true,
 		"Guid Guid": true, "FixedSizeBinary(4) FixedSizeBinary(4)": true, "FixedSizeBinary(4) FixedSizeBinary(5)": false,
 		"FixedSizeBinary(16) Decimal": false, "Decimal FixedSizeBinary(16)": false, "Decimal Decimal": true,
