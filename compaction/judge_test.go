@@ -1,0 +1,362 @@
+package compaction
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// smallPolicy has limits of a few.
+func smallPolicy(change func(*Policy)) Policy {
+	p := Policy{
+		TargetRecords: 100, TargetSize: 1000, MaxRows: 150, MinSizeRatio: 0.75, MaxSizeRatio: 1, MinInputs: 2, MaxInputs: 4,
+		MaxCreationRange: time.Minute, MaxStripes: 10, MaxMetadataBytes: 50, MaxObjects: 8, PackObjects: 5, RebuildDeletedRatio: 0.1, RebuildStripes: 9,
+	}
+	if change != nil {
+		change(&p)
+	}
+	return p
+}
+
+// plannerOf is a planner without a table.
+func plannerOf(p Policy) *planner {
+	return &planner{policy: p, capped: map[string]int{}, kept: &candidates{vault: "vault/"}, classes: map[string]*class{}, selection: &selection{}, plan: &Plan{Left: map[string]int{}}}
+}
+
+// small is the entry of a shard far below the targets; number tells apart its name and time.
+func small(number int64, change func(*manifest.Entry)) *manifest.Entry {
+	e := &manifest.Entry{Path: fmt.Sprintf("vault/%04d.amudai.shard", number), Format: manifest.Format, RootBytes: 20, Records: 10}
+	e.Private = manifest.Private{
+		Created: manifest.CreationRange{First: 1 + number, Last: 1 + number}, Stripes: 1, MetadataBytes: 5, StoredBytes: 40, Objects: 2,
+	}
+	if change != nil {
+		change(e)
+	}
+	return e
+}
+
+// TestWhyShardsAreLeft: each limit of a policy at its value and one beside it, and which reason goes before another.
+func TestWhyShardsAreLeft(t *testing.T) {
+	type entry = func(*manifest.Entry)
+	all := func(changes ...entry) entry {
+		return func(e *manifest.Entry) {
+			for _, c := range changes {
+				c(e)
+			}
+		}
+	}
+	deleted := func(n, records int64) entry { return func(e *manifest.Entry) { e.Deleted, e.Records = n, records } }
+	manyStripes := func(e *manifest.Entry) { e.Stripes = 9 }
+	untimed := func(e *manifest.Entry) { e.Created = manifest.CreationRange{} }
+	large := func(e *manifest.Entry) { e.Records = 100 }
+	objects := func(n, stored int64) entry {
+		return func(e *manifest.Entry) { e.Objects, e.StoredBytes, e.RootBytes = n, stored, 20 }
+	}
+	for name, c := range map[string]struct {
+		policy func(*Policy)
+		entry  entry
+		need   need
+		why    string // a part of it, "" for none
+	}{
+		"small":                            {nil, nil, noNeed, ""},
+		"no shard":                         {nil, func(e *manifest.Entry) { e.Format = "PARQUET" }, noNeed, "not a shard"},
+		"draft":                            {nil, func(e *manifest.Entry) { e.Flags = manifest.DraftWire }, noNeed, "draft"},
+		"tagged":                           {nil, func(e *manifest.Entry) { e.Flags = manifest.StandardProperties }, noNeed, "tagged"},
+		"tagged, admitted":                 {func(p *Policy) { p.Tagged = true }, func(e *manifest.Entry) { e.Flags = manifest.StandardProperties }, noNeed, ""},
+		"adopted":                          {nil, func(e *manifest.Entry) { e.Flags = manifest.Adopted }, noNeed, "adopted"},
+		"adopted, admitted":                {func(p *Policy) { p.External = true }, func(e *manifest.Entry) { e.Flags = manifest.Adopted }, noNeed, ""},
+		"no concat":                        {func(p *Policy) { p.NoConcat = true }, nil, noNeed, "concat is not allowed"},
+		"no concat, but a rebuild":         {func(p *Policy) { p.NoConcat = true }, deleted(1, 9), deletedRecords, ""},
+		"a record less than large":         {nil, func(e *manifest.Entry) { e.Records = 74 }, noNeed, ""},
+		"large":                            {nil, func(e *manifest.Entry) { e.Records = 75 }, noNeed, hasRecords},
+		"most rows, deleted ones among it": {nil, deleted(3, 147), noNeed, hasRecords},
+		"as many rows as may be":           {func(p *Policy) { p.TargetRecords = 1000 }, deleted(3, 147), noNeed, ""},
+		"a row more":                       {func(p *Policy) { p.TargetRecords = 1000 }, deleted(4, 147), noNeed, hasRecords},
+		"a byte less than large":           {nil, func(e *manifest.Entry) { e.StoredBytes = 749 }, noNeed, ""},
+		"large in bytes":                   {nil, func(e *manifest.Entry) { e.StoredBytes = 750 }, noNeed, hasSize},
+		"as many stripes as may be":        {func(p *Policy) { p.RebuildStripes = 99 }, func(e *manifest.Entry) { e.Stripes = 10 }, noNeed, ""},
+		"a stripe more":                    {func(p *Policy) { p.RebuildStripes = 99 }, func(e *manifest.Entry) { e.Stripes = 11 }, noNeed, "limit"},
+		"as many objects as may be":        {func(p *Policy) { p.NoPack = true }, func(e *manifest.Entry) { e.Objects = 8 }, noNeed, ""},
+		"an object more":                   {func(p *Policy) { p.NoPack = true }, func(e *manifest.Entry) { e.Objects = 9 }, noNeed, "limit"},
+		"as much metadata as may be":       {nil, func(e *manifest.Entry) { e.MetadataBytes = 50 }, noNeed, ""},
+		"a byte of it more":                {nil, func(e *manifest.Entry) { e.MetadataBytes = 51 }, noNeed, "limit"},
+		"deleted records":                  {nil, deleted(1, 9), deletedRecords, ""},
+		"fewer deleted records":            {nil, deleted(1, 10), noNeed, ""},
+		"none deleted, any ratio":          {func(p *Policy) { p.RebuildDeletedRatio = 0 }, nil, noNeed, ""},
+		"deleted records of a large shard": {nil, all(large, deleted(15, 100)), deletedRecords, ""},
+		"deleted records, no rebuild":      {func(p *Policy) { p.NoRebuild = true }, deleted(5, 5), noNeed, ""},
+		"deleted records, no time":         {nil, all(deleted(5, 5), untimed), deletedRecords, "creation time is unknown"},
+		"no time":                          {nil, untimed, noNeed, ""},
+		"small stripes":                    {nil, manyStripes, smallStripes, ""},
+		"a small stripe less":              {nil, func(e *manifest.Entry) { e.Stripes = 8 }, noNeed, ""},
+		"small stripes of a large shard":   {nil, all(large, manyStripes), smallStripes, ""},
+		"small stripes, no rebuild":        {func(p *Policy) { p.NoRebuild = true }, manyStripes, noNeed, ""},
+		"stripes that would hardly grow":   {func(p *Policy) { p.RebuildStripes = 2 }, func(e *manifest.Entry) { e.Stripes = stripeGrowth - 1 }, noNeed, ""},
+		"stripes that just grow enough":    {func(p *Policy) { p.RebuildStripes = 2 }, func(e *manifest.Entry) { e.Stripes = stripeGrowth }, smallStripes, ""},
+		"asked":                            {func(p *Policy) { p.RebuildAll = true }, nil, asked, ""},
+		"asked of a large shard":           {func(p *Policy) { p.RebuildAll = true }, large, asked, hasRecords},
+		"asked, no rebuild":                {func(p *Policy) { p.RebuildAll, p.NoRebuild = true, true }, nil, noNeed, ""},
+		"many objects":                     {nil, objects(6, 20+5*merge.PackBelow-1), manyObjects, ""},
+		"many objects of a large shard":    {nil, all(large, objects(6, 100)), manyObjects, ""},
+		"many large objects":               {nil, objects(6, 20+5*merge.PackBelow), noNeed, hasSize},
+		"an object less":                   {nil, objects(5, 100), noNeed, ""},
+		"many objects, no packing":         {func(p *Policy) { p.NoPack = true }, objects(6, 100), noNeed, ""},
+		"packing asked":                    {func(p *Policy) { p.PackAll = true }, nil, askedPack, ""},
+		"packing asked of a large shard":   {func(p *Policy) { p.PackAll = true }, large, askedPack, hasRecords},
+	} {
+		p := plannerOf(smallPolicy(c.policy))
+		e := small(1, c.entry)
+		need := p.needOf(ctx, e)
+		why := p.unfit(e, need)
+		if need != c.need || (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
+			t.Errorf("%s: need %q, left because %q; want %q and %q", name, need, why, c.need, c.why)
+		}
+	}
+	for records, want := range map[int64]int64{0: 1, 1: 1, shardfmt.DefaultStripeRows: 1, shardfmt.DefaultStripeRows + 1: 2, 2 * shardfmt.DefaultStripeRows: 2} {
+		if got := stripesOf(records); got != want {
+			t.Errorf("%d records: %d stripes, want %d", records, got, want)
+		}
+	}
+}
+
+// TestGroupsEndAtLimits: a run takes a shard with which it just fits each limit, and none with which it does not.
+func TestGroupsEndAtLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy func(*Policy)
+		second func(*manifest.Entry)
+		why    string
+	}{
+		"far below all":            {nil, nil, ""},
+		"inputs":                   {func(p *Policy) { p.MaxInputs = 1 }, nil, "max-inputs"},
+		"records, just":            {nil, func(e *manifest.Entry) { e.Records = 90 }, ""},
+		"records":                  {nil, func(e *manifest.Entry) { e.Records = 91 }, "target-records"},
+		"records, a larger ratio":  {func(p *Policy) { p.MaxSizeRatio = 1.2 }, func(e *manifest.Entry) { e.Records = 110 }, ""},
+		"records beyond it":        {func(p *Policy) { p.MaxSizeRatio = 1.2 }, func(e *manifest.Entry) { e.Records = 111 }, "target-records"},
+		"the first has its target": {func(p *Policy) { p.TargetRecords, p.MaxSizeRatio = 10, 9 }, nil, "target-records"},
+		"rows, just":               {func(p *Policy) { p.MaxRows = 35 }, func(e *manifest.Entry) { e.Deleted = 15 }, ""},
+		"rows":                     {func(p *Policy) { p.MaxRows = 35 }, func(e *manifest.Entry) { e.Deleted = 16 }, "max-rows"},
+		"bytes, just":              {nil, func(e *manifest.Entry) { e.StoredBytes = 960 }, ""},
+		"bytes":                    {nil, func(e *manifest.Entry) { e.StoredBytes = 961 }, "target-size"},
+		"stripes, just":            {nil, func(e *manifest.Entry) { e.Stripes = 9 }, ""},
+		"stripes":                  {nil, func(e *manifest.Entry) { e.Stripes = 10 }, "max-stripes"},
+		"metadata, just":           {nil, func(e *manifest.Entry) { e.MetadataBytes = 45 }, ""},
+		"metadata":                 {nil, func(e *manifest.Entry) { e.MetadataBytes = 46 }, "max-metadata-bytes"},
+		"objects, just":            {nil, func(e *manifest.Entry) { e.Objects = 8 }, ""}, // roots are copied
+		"objects":                  {nil, func(e *manifest.Entry) { e.Objects = 9 }, "max-objects"},
+		"time, just":               {nil, func(e *manifest.Entry) { e.Created.First, e.Created.Last = 600_000_002, 600_000_002 }, ""},
+		"time":                     {nil, func(e *manifest.Entry) { e.Created.First, e.Created.Last = 600_000_003, 600_000_003 }, "max-creation-range"},
+		"time without a limit":     {func(p *Policy) { p.MaxCreationRange = -1 }, func(e *manifest.Entry) { e.Created.Last = math.MaxInt64 }, ""},
+	} {
+		p := plannerOf(smallPolicy(c.policy))
+		at := []place{p.kept.add(small(1, nil)), p.kept.add(small(2, c.second))}
+		r := run{policy: &p.policy}
+		r.start(at)
+		var got []string
+		for _, in := range (Inputs{p.kept, at}).all() {
+			got = append(got, r.refuses(in))
+			if got[len(got)-1] == "" {
+				r.add(in)
+			}
+		}
+		if got[0] != "" || got[1] != c.why {
+			t.Errorf("%s: %q, want %q", name, got[1], c.why)
+		}
+	}
+	if got := span(manifest.CreationRange{First: 1, Last: math.MaxInt64}); got <= 290*365*24*time.Hour {
+		t.Errorf("the longest range: %s", got)
+	}
+}
+
+// TestWhatIsMergedTogether: shards are of one class only if spec, partition, deleted records, tags, need and, with a longest time, whether their time is
+// known are the same; the short way for shards without a partition makes the same classes.
+func TestWhatIsMergedTogether(t *testing.T) {
+	kinds := map[string]func(*manifest.Entry){
+		"plain":            nil,
+		"another spec":     func(e *manifest.Entry) { e.SpecID = 1 },
+		"a partition":      func(e *manifest.Entry) { e.Partition = map[int]any{1000: "a"} },
+		"another":          func(e *manifest.Entry) { e.Partition = map[int]any{1000: "b"} },
+		"of null":          func(e *manifest.Entry) { e.Partition = map[int]any{1000: nil} },
+		"of two fields":    func(e *manifest.Entry) { e.Partition = map[int]any{1000: "a", 1001: 1} },
+		"another second":   func(e *manifest.Entry) { e.Partition = map[int]any{1000: "a", 1001: 2} },
+		"deleted records":  func(e *manifest.Entry) { e.Deleted, e.Records = 1, 20 },
+		"tags":             func(e *manifest.Entry) { e.Tags = 5 },
+		"other tags":       func(e *manifest.Entry) { e.Tags = 7 },
+		"unknown time":     func(e *manifest.Entry) { e.Created = manifest.CreationRange{} },
+		"small stripes":    func(e *manifest.Entry) { e.Stripes = 9 },
+		"many deleted":     func(e *manifest.Entry) { e.Deleted, e.Records = 5, 5 },
+		"many objects":     func(e *manifest.Entry) { e.Objects = 6 },
+		"these, deleted":   func(e *manifest.Entry) { e.Objects, e.Deleted, e.Records = 6, 1, 20 },
+		"tags and a tuple": func(e *manifest.Entry) { e.Tags, e.Partition = 5, map[int]any{1000: "a"} },
+	}
+	p := plannerOf(smallPolicy(nil))
+	number := int64(0)
+	for range 2 {
+		for _, name := range slices.Sorted(maps.Keys(kinds)) {
+			number++
+			p.sort(ctx, small(number, kinds[name]))
+		}
+	}
+	if len(p.plan.Left) > 0 {
+		t.Errorf("left: %v", p.plan.Left)
+	}
+	if len(p.classes) != len(kinds) {
+		t.Errorf("%d classes of %d kinds: %v", len(p.classes), len(kinds), slices.Sorted(maps.Keys(p.classes)))
+	}
+	for key, c := range p.classes {
+		if len(c.candidates) != 2 {
+			t.Errorf("%s: %d shards", key, len(c.candidates))
+		}
+	}
+}
+
+// TestOrderOfNeighbours: by time, then by commit, then by name; what has no time comes last.
+func TestOrderOfNeighbours(t *testing.T) {
+	s := &candidates{vault: "vault/"}
+	at := func(first, last, sequence int64, name string) place {
+		return s.add(small(1, func(e *manifest.Entry) {
+			e.Path, e.Sequence, e.Created = "vault/"+name, sequence, manifest.CreationRange{First: first, Last: last}
+		}))
+	}
+	sorted := []place{at(1, 5, 9, "z"), at(2, 3, 9, "z"), at(2, 4, 1, "z"), at(2, 4, 2, "a"), at(2, 4, 2, "b"), at(0, 0, 1, "b"), at(0, 0, 2, "a")}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			got := s.neighbours(a, b)
+			if got < 0 != (i < j) || got > 0 != (i > j) {
+				t.Errorf("%d and %d: %d", i, j, got)
+			}
+		}
+	}
+}
+
+// TestPlacesOfBounds: the range of a column is known only if both bounds are, and none where all values are null.
+func TestPlacesOfBounds(t *testing.T) {
+	node := func(b schema.Basic, signed bool) *schema.Node { return &schema.Node{Basic: b, Signed: signed} }
+	bytes := func(v int64) []byte {
+		return []byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24), byte(v >> 32), byte(v >> 40), byte(v >> 48), byte(v >> 56)}
+	}
+	double := func(v float64) []byte { return bytes(int64(math.Float64bits(v))) }
+	column := func(low, high []byte, values, nulls int64) manifest.Column {
+		return manifest.Column{Values: values, Nulls: nulls, Lower: low, Upper: high}
+	}
+	const since1970 = 621355968000000000
+	for name, c := range map[string]struct {
+		n    *schema.Node
+		c    *manifest.Column
+		want valueRange
+	}{
+		"Int64":          {node(schema.Int64, true), ref(column(bytes(-3), bytes(5), 9, 0)), valueRange{-3, 5, knownRange}},
+		"UInt32":         {node(schema.Int32, false), ref(column(bytes(3), bytes(5), 9, 0)), valueRange{3, 5, knownRange}},
+		"Float64":        {node(schema.Float64, false), ref(column(double(-0.5), double(2.5), 9, 0)), valueRange{-0.5, 2.5, knownRange}},
+		"DateTime":       {node(schema.DateTime, false), ref(column(bytes(0), bytes(1), 9, 0)), valueRange{since1970, since1970 + 10, knownRange}},
+		"String":         {node(schema.String, false), ref(column([]byte("a"), []byte("b"), 9, 0)), valueRange{}},
+		"no lower bound": {node(schema.Int64, true), ref(column(nil, bytes(5), 9, 0)), valueRange{}},
+		"no upper bound": {node(schema.Int64, true), ref(column(bytes(5), nil, 9, 0)), valueRange{}},
+		"nulls only":     {node(schema.Int64, true), ref(column(nil, nil, 9, 9)), valueRange{state: noValues}},
+		"unknown counts": {node(schema.Int64, true), ref(column(nil, nil, manifest.Unknown, manifest.Unknown)), valueRange{}},
+		"no column":      {node(schema.Int64, true), nil, valueRange{}},
+	} {
+		e := &manifest.Entry{Columns: map[int]manifest.Column{}}
+		if c.c != nil {
+			e.Columns[7] = *c.c
+		}
+		if got := rangeOf(c.n, 7, e); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+		if got, want := onLine(c.n), c.n.Basic != schema.String; got != want {
+			t.Errorf("%s: on a line: %v", name, got)
+		}
+	}
+	known := func(low, high float64) valueRange { return valueRange{low, high, knownRange} }
+	for name, c := range map[string]struct {
+		ranges []valueRange
+		want   float64
+	}{
+		"neighbours":              {[]valueRange{known(0, 1), known(1, 2)}, 2},
+		"far apart":               {[]valueRange{known(0, 1), known(9, 10)}, 10},
+		"far apart, the last one": {[]valueRange{known(9, 10), known(0, 1)}, 10},
+		"the same":                {[]valueRange{known(0, 1), known(0, 1)}, 1},
+		"below zero":              {[]valueRange{known(-2, -1), known(-4, -3)}, 3},
+		"one":                     {[]valueRange{known(0, 1)}, 0},
+		"one and nulls":           {[]valueRange{known(0, 1), {state: noValues}}, 0},
+		"with an unknown one":     {[]valueRange{known(0, 1), {}, known(1, 2)}, 0},
+		"of single values":        {[]valueRange{known(1, 1), known(2, 2)}, 0},
+		"endless":                 {[]valueRange{known(0, math.Inf(1)), known(1, 2)}, 0},
+		"none":                    {nil, 0},
+	} {
+		var s spread
+		for _, r := range c.ranges {
+			s.add(r)
+		}
+		if got := s.widening(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func ref[T any](v T) *T { return &v }
+
+// TestBytesOfARun: groups are done as long as they fit into the rest of what a run may move; those that move nothing always, and one that does not fit
+// keeps no smaller one from it.
+func TestBytesOfARun(t *testing.T) {
+	for name, c := range map[string]struct {
+		most   int64
+		groups []int64
+		want   []int64
+		unmet  int
+	}{
+		"no limit":         {0, []int64{5, 1 << 40}, []int64{5, 1 << 40}, 0},
+		"just":             {10, []int64{4, 6}, []int64{4, 6}, 0},
+		"a byte too much":  {10, []int64{4, 7}, []int64{4}, 0},
+		"a smaller one":    {10, []int64{4, 7, 6}, []int64{4, 6}, 0},
+		"nothing moved":    {10, []int64{10, 0, 1, 0}, []int64{10, 0, 0}, 0},
+		"more than may be": {10, []int64{11, 3}, []int64{3}, 1},
+		"as much":          {10, []int64{10}, []int64{10}, 0},
+	} {
+		p := plannerOf(smallPolicy(func(p *Policy) { p.MaxBytesPerRun = c.most }))
+		for i, n := range c.groups {
+			p.plan.Groups = append(p.plan.Groups, Group{BytesMoved: n, Inputs: Inputs{p.kept, []place{p.kept.add(small(int64(i), nil))}}})
+		}
+		p.limitBytes()
+		var got []int64
+		for _, g := range p.plan.Groups {
+			got = append(got, g.BytesMoved)
+		}
+		left := 0
+		for _, n := range p.plan.Left {
+			left += n
+		}
+		if !slices.Equal(got, c.want) || left != len(c.groups)-len(c.want) || len(p.plan.Unmet) != c.unmet {
+			t.Errorf("%s: %v, left %v, unmet %v; want %v", name, got, p.plan.Left, p.plan.Unmet, c.want)
+		}
+	}
+}
+
+// TestRecordsOfOutputs: what was written has as many live records as the inputs, in one shard or several; one less, one more and none are refused.
+func TestRecordsOfOutputs(t *testing.T) {
+	kept := &candidates{vault: "vault/"}
+	g := &Group{Records: 10, Inputs: Inputs{kept, []place{kept.add(small(1, nil))}}}
+	for name, c := range map[string]struct {
+		records []int64
+		ok      bool
+	}{
+		"one": {[]int64{10}, true}, "several": {[]int64{4, 0, 6}, true}, "one less": {[]int64{4, 5}, false}, "one more": {[]int64{11}, false}, "none": {nil, false},
+	} {
+		j := &Job{group: g}
+		for i, n := range c.records {
+			j.entries = append(j.entries, small(int64(i), func(e *manifest.Entry) { e.Records = n }))
+		}
+		if err := j.compare(ctx); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrContent) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
