@@ -170,6 +170,6 @@ func (a *app) addGlobalFlags(root *cobra.Command) {
 	f.StringVar(&a.progressMode, "progress", "auto", "progress bar: auto, always or never")
 	f.BoolVar(&a.unsafeWrites, "unsafe-no-conditional-writes", false, "allow a store without conditional writes; safe only with a single writer (default: refused)")
 	a.stores.add(root)
-	f.Int64Var(&a.maxMemory, "max-memory", shardfmt.DefaultMaxMemory, "memory for decoded values, in bytes; data that needs more is refused with exit code 3")
+	sizeVar(f, &a.maxMemory, "max-memory", shardfmt.DefaultMaxMemory, "memory for decoded values; data that needs more is refused with exit code 3")
 	f.BoolVar(&a.ioStats, "io-stats", false, "print request counters as one JSON line to stderr at the end")
 }

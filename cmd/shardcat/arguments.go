@@ -53,6 +53,8 @@ func plainFlagError(err error) error {
 	}
 	must := ""
 	switch kind := invalid.GetFlag().Value.Type(); {
+	case errors.Is(err, errSize):
+		must = errSize.Error()
 	case errors.Is(err, strconv.ErrRange):
 		must = "the number is too large"
 	case kind == "bool":

@@ -20,7 +20,7 @@ type streamFlags struct {
 
 func (f *streamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().Int64Var(&f.rows, "flush-rows", 0, "streaming: commit after this many rows (default: one commit at the end; 4194304 with another --flush flag)")
-	cmd.Flags().Int64Var(&f.bytes, "flush-bytes", 0, "streaming: commit after this many bytes (default: one commit at the end; 268435456 with another --flush flag)")
+	sizeVar(cmd.Flags(), &f.bytes, "flush-bytes", 0, "streaming: commit after this many bytes (default: one commit at the end; 256MiB with another --flush flag)")
 	cmd.Flags().DurationVar(&f.age, "flush-age", 0, "streaming: commit when the oldest buffered row reaches this age (default: one commit at the end; 1m with another --flush flag)")
 }
 

@@ -19,8 +19,8 @@ type storeFlags struct {
 func (s *storeFlags) add(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&s.cacheDir, "cache-dir", "", "folder of the read cache; may be shared and deleted at any time (env SHARDCAT_CACHE_DIR)")
-	f.Int64Var(&s.cacheDisk, "cache-disk", blobio.DefaultDiskCache, "maximum size of --cache-dir in bytes")
-	f.Int64Var(&s.cacheMemory, "cache-memory", 0, "size of the in-memory read cache in bytes")
+	sizeVar(f, &s.cacheDisk, "cache-disk", blobio.DefaultDiskCache, "maximum size of --cache-dir")
+	sizeVar(f, &s.cacheMemory, "cache-memory", 0, "size of the in-memory read cache")
 	f.BoolVar(&s.hedge, "hedge", false, "hedge ranged reads slower than the 95th percentile; at most 5 % of requests")
 	s.retry.add(root)
 }
