@@ -285,6 +285,14 @@ func TestProblems(t *testing.T) {
 	if answer, text := g.ask("POST", "/v1/tables/t/task", nil, strings.NewReader(strings.Repeat(" ", 2<<20))); problemIn(t, answer, text).Status != 413 {
 		t.Errorf("a huge task: %d", answer.StatusCode)
 	}
+	for where, caret := range map[string]string{"id > 1 AND x = 1": "           ^", "id > = 2": "     ^", "id = 'a'": "     ^"} {
+		for _, path := range []string{rowsPath("t", "where", where), strings.Replace(rowsPath("t", "where", where), "/rows", "/plan", 1)} {
+			answer, text := g.ask("GET", path, nil, nil)
+			if p := problemIn(t, answer, text); p.Status != 400 || !strings.HasSuffix(p.Detail, "\n"+where+"\n"+caret) {
+				t.Errorf("GET %s: %d %q, want a caret", path, p.Status, p.Detail)
+			}
+		}
+	}
 }
 
 // A far date is told at once where it is in the first rows, and fits the unit that has room for it.

@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/access"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
 // Options of New. The zero value serves loopback, and appends nothing.
@@ -111,6 +112,9 @@ func (s *Server) guarded(allowed func(*http.Request) error, h handler) http.Hand
 		}
 		if err != nil {
 			p := problemOf(err)
+			if at := filter.Caret(r.URL.Query().Get("where"), err); at != "" {
+				p.Detail += "\n" + at
+			}
 			if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
 				s.o.Log.Warn("a request failed", "path", r.URL.Path, "error", err)
 			}

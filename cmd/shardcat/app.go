@@ -50,6 +50,8 @@ type app struct {
 	tables *catalog.Catalog
 	// command is the path of the command that was asked for.
 	command string
+	// where is the filter of the command line, for errors in it.
+	where string
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
@@ -65,6 +67,9 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	a.command = cmd.CommandPath()
+	if where := cmd.Flags().Lookup("where"); where != nil {
+		a.where = where.Value.String()
+	}
 	a.json = a.json || err != nil && slices.Contains(args, "--json") // flags behind a bad one were not read
 	return err
 }

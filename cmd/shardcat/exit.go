@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -62,7 +63,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, new(usageError)), errors.As(err, new(*fileformat.OptionError)), errors.Is(err, fileformat.ErrMissing), isCobraUsage(err), errors.Is(err, catalog.ErrInvalid):
+	case errors.As(err, new(usageError)), errors.As(err, new(*fileformat.OptionError)), errors.As(err, new(*filter.BindError)), errors.Is(err, fileformat.ErrMissing), isCobraUsage(err), errors.Is(err, catalog.ErrInvalid):
 		return exitUsage
 	}
 	for _, class := range []struct {

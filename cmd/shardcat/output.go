@@ -2,12 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"golang.org/x/term"
 
@@ -109,37 +107,12 @@ func (a *app) printError(err error, code int) {
 		return
 	}
 	fmt.Fprintln(a.stderr, "shardcat: "+oneLine(err))
-	var syntax *filter.SyntaxError
-	if errors.As(err, &syntax) {
-		fmt.Fprint(a.stderr, caret(syntax))
+	if at := filter.Caret(a.where, err); at != "" {
+		fmt.Fprintln(a.stderr, "  "+strings.ReplaceAll(at, "\n", "\n  "))
 	}
 	if see != "" {
 		fmt.Fprintln(a.stderr, "see: "+see)
 	}
-}
-
-// caretContext is the number of characters of a filter that are printed on each side of an error in it.
-const caretContext = 60
-
-// caret returns the part of a filter around its error, and below it a line with a caret at the error.
-func caret(e *filter.SyntaxError) string {
-	shown := func(s string) []rune { return []rune(sanitize.Line(strings.Map(oneSpace, s))) }
-	before, after := shown(e.Text[:e.Offset]), shown(e.Text[e.Offset:])
-	if len(before) > caretContext {
-		before = append([]rune("..."), before[len(before)-caretContext:]...)
-	}
-	if len(after) > caretContext {
-		after = append(after[:caretContext:caretContext], []rune("...")...)
-	}
-	return fmt.Sprintf("  %s%s\n  %*s\n", string(before), string(after), len(before)+1, "^")
-}
-
-// oneSpace replaces line breaks and tabs.
-func oneSpace(r rune) rune {
-	if unicode.IsSpace(r) {
-		return ' '
-	}
-	return r
 }
 
 // oneLine is an error's text without line breaks.

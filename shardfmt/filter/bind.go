@@ -114,10 +114,14 @@ func (b *binder) bind(e Expr) (predicate, error) {
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newInTest(n, e.Values) })
 	case Like:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) {
-			return onText(n, func(n *schema.Node) (test, error) { return newLikeTest(n, e.Pattern) })
+			t, err := onText(n, func(n *schema.Node) (test, error) { return newLikeTest(n, e.Pattern) })
+			return t, unfitText(e.Pattern, err)
 		})
 	case Text:
-		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newTextTest(n, e) })
+		return b.leaf(e.Field, func(n *schema.Node) (test, error) {
+			t, err := newTextTest(n, e)
+			return t, unfitText(e.Term, err)
+		})
 	}
 	return nil, fmt.Errorf("filter: %T is not an expression", e)
 }
@@ -129,12 +133,25 @@ func (b *binder) pair(l, r Expr) (left, right predicate, err error) {
 	return left, right, err
 }
 
+// unfitText makes the error of a text operator one that is at its text.
+func unfitText(text string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &BindError{literal: &Literal{Kind: StringLiteral, Text: text}, err: err}
+}
+
 func (b *binder) leaf(p Path, build func(*schema.Node) (test, error)) (predicate, error) {
 	field, err := b.field(p)
 	if err != nil {
 		return nil, err
 	}
 	t, err := build(field.leaf())
+	if unfit := new(BindError); errors.As(err, &unfit) {
+		unfit.Field = p
+	} else if err != nil {
+		err = &BindError{Field: p, err: err}
+	}
 	return leafPredicate{field, t}, err
 }
 
@@ -149,11 +166,11 @@ func (b *binder) field(p Path) (*boundField, error) {
 	for i, name := range p {
 		n := childNamed(level, name)
 		if n == nil {
-			return nil, fmt.Errorf("filter: unknown column %s%s", p[:i+1], suggestion(level))
+			return nil, &BindError{Field: p, member: i, err: fmt.Errorf("filter: unknown column %s%s", p[:i+1], suggestion(level))}
 		}
 		f.nodes = append(f.nodes, n)
 		if i+1 < len(p) && n.Basic != schema.Struct {
-			return nil, fmt.Errorf("filter: field %s is not a struct, it has no member %q", p[:i+1], p[i+1])
+			return nil, &BindError{Field: p, member: i + 1, err: fmt.Errorf("filter: field %s is not a struct, it has no member %q", p[:i+1], p[i+1])}
 		}
 		level = n.Children
 	}

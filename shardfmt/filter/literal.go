@@ -118,7 +118,7 @@ func bindLiteral(n *schema.Node, l Literal) (operand, error) {
 		err = fmt.Errorf("only IS NULL applies to it")
 	}
 	if err != nil {
-		return op, fmt.Errorf("filter: can't compare %s with column %q: %w", l, n.Name, err)
+		return op, &BindError{literal: &l, err: fmt.Errorf("filter: can't compare %s with column %q: %w", l, n.Name, err)}
 	}
 	return op, nil
 }

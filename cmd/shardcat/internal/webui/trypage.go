@@ -11,6 +11,7 @@ import (
 // trial is what a filter would rule out before anything is opened.
 type trial struct {
 	Error                        string
+	Caret                        string // where in the filter the error is
 	Total, ByPartition, ByBounds int
 	Left                         int
 	Bytes                        int64
@@ -25,11 +26,11 @@ const shownLeft = 20
 func try(ctx context.Context, t *catalog.Table, where string) *trial {
 	expr, err := filter.Parse(where)
 	if err != nil {
-		return &trial{Error: err.Error()}
+		return &trial{Error: err.Error(), Caret: filter.Caret(where, err)}
 	}
 	plan, err := t.Plan(ctx, catalog.ScanOptions{Where: expr})
 	if err != nil {
-		return &trial{Error: err.Error()}
+		return &trial{Error: err.Error(), Caret: filter.Caret(where, err)}
 	}
 	out := &trial{Total: plan.Total, ByPartition: plan.PrunedPartition, ByBounds: plan.PrunedBounds, Left: len(plan.Shards)}
 	for i, n := range []int{out.ByPartition, out.ByBounds, out.Left} {
