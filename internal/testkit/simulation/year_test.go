@@ -51,7 +51,7 @@ func TestYear(t *testing.T) {
 		if err != nil || n < 1 || n > minutesOfAYear {
 			t.Fatalf("SHARDCAT_YEAR=%s: want the number of appends, %d at most", text, minutesOfAYear)
 		}
-		y = &year{appends: n, every: time.Minute, faults: 200, lifetime: min(250_000, 8*n), schedule: time.Hour, inMemory: true, state: os.Getenv("SHARDCAT_YEAR_STATE")}
+		y = &year{appends: n, every: time.Minute, faults: 200, lifetime: min(250_000, (n+1)/2), schedule: time.Hour, inMemory: true, state: os.Getenv("SHARDCAT_YEAR_STATE")}
 	}
 	if y.T, y.dir, y.bucket = t, t.TempDir(), t.Name(); y.state != "" {
 		y.keep()
