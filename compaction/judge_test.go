@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -120,6 +123,23 @@ func TestWhyShardsAreLeft(t *testing.T) {
 		why := p.unfit(e, need)
 		if need != c.need || (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
 			t.Errorf("%s: need %q, left because %q; want %q and %q", name, need, why, c.need, c.why)
+		}
+	}
+	for name, c := range map[string]struct {
+		created manifest.CreationRange
+		left    bool
+	}{
+		"older":          {manifest.CreationRange{First: 1, Last: 99}, true},
+		"just as old":    {manifest.CreationRange{First: 1, Last: 100}, false},
+		"younger":        {manifest.CreationRange{First: 1, Last: 101}, false},
+		"of unknown age": {manifest.CreationRange{}, false},
+	} {
+		s := &selection{youngest: 100}
+		if got := s.leaves(small(1, func(e *manifest.Entry) { e.Created = c.created })) != ""; got != c.left {
+			t.Errorf("%s than lookback: left: %v", name, got)
+		}
+		if s.youngest = 0; s.leaves(small(1, func(e *manifest.Entry) { e.Created = c.created })) != "" {
+			t.Errorf("%s, without lookback: left", name)
 		}
 	}
 	for records, want := range map[int64]int64{0: 1, 1: 1, shardfmt.DefaultStripeRows: 1, shardfmt.DefaultStripeRows + 1: 2, 2 * shardfmt.DefaultStripeRows: 2} {
@@ -358,5 +378,192 @@ func TestRecordsOfOutputs(t *testing.T) {
 		if err := j.compare(ctx); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrContent) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestDepths: shards overlap where more than so many ranges share a value; ends that touch, single values and unknown ranges do not count, and
+// hide no shard behind them.
+func TestDepths(t *testing.T) {
+	id := &schema.Node{Name: "id", Basic: schema.Int64, Signed: true}
+	for name, c := range map[string]struct {
+		ranges [][]int64 // of a shard: low and high, nothing for unknown
+		want   [][]int   // sets of shards by number
+	}{
+		"none":               {nil, nil},
+		"as deep as may be":  {[][]int64{{0, 9}, {1, 8}}, nil},
+		"deeper":             {[][]int64{{0, 9}, {1, 8}, {2, 7}}, [][]int{{0, 1, 2}}},
+		"behind an unknown":  {[][]int64{{}, {0, 9}, {1, 8}, {2, 7}}, [][]int{{1, 2, 3}}},
+		"behind one value":   {[][]int64{{-5, -5}, {0, 9}, {1, 8}, {2, 7}}, [][]int{{1, 2, 3}}},
+		"among one value":    {[][]int64{{0, 9}, {1, 1}, {1, 8}, {2, 7}}, [][]int{{0, 2, 3}}},
+		"ends that touch":    {[][]int64{{0, 3}, {1, 3}, {3, 9}, {3, 8}}, nil},
+		"a chain":            {[][]int64{{0, 4}, {2, 6}, {4, 8}, {6, 10}}, nil},
+		"two apart":          {[][]int64{{0, 9}, {1, 9}, {2, 9}, {20, 29}, {21, 29}, {22, 29}}, [][]int{{0, 1, 2}, {3, 4, 5}}},
+		"together by a long": {[][]int64{{0, 40}, {1, 9}, {2, 9}, {20, 29}, {21, 29}}, [][]int{{0, 1, 2, 3, 4}}},
+		"one beside":         {[][]int64{{0, 9}, {1, 9}, {2, 9}, {20, 29}}, [][]int{{0, 1, 2}}},
+	} {
+		p := plannerOf(smallPolicy(func(p *Policy) { p.MaxOverlapDepth = 2 }))
+		p.columns = []watch{{id, 7}}
+		p.kept.columns = p.columns
+		var window []place
+		number := map[int64]int{}
+		for i, r := range c.ranges {
+			e := small(int64(i), func(e *manifest.Entry) { e.Records = 100 })
+			if len(r) > 0 {
+				bound := func(v int64) []byte {
+					return []byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24), byte(v >> 32), byte(v >> 40), byte(v >> 48), byte(v >> 56)}
+				}
+				e.Columns = map[int]manifest.Column{7: {Values: 100, Lower: bound(r[0]), Upper: bound(r[1])}}
+			}
+			window = append(window, p.kept.add(e))
+			number[window[i].at] = i
+		}
+		var got [][]int
+		taken := 0
+		for _, deep := range p.depths(window) {
+			var set []int
+			for _, at := range deep {
+				set = append(set, number[at.at])
+			}
+			slices.Sort(set)
+			got, taken = append(got, set), taken+len(set)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(c.want) || p.plan.Left[hasRecords] != len(window)-taken {
+			t.Errorf("%s: %v, left %v; want %v", name, got, p.plan.Left, c.want)
+		}
+	}
+}
+
+// TestConcatThatNeedsARebuild: a group that only its merge shows to need a rebuild becomes one if the policy and the rest of what the run may move allow
+// it; else nothing of it is left.
+func TestConcatThatNeedsARebuild(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy Policy
+		room   func(int64) bool
+		id     string
+		ok     bool
+		why    string
+	}{
+		"without a limit": {Policy{}, nil, "", true, ""},
+		"within it":       {Policy{}, func(int64) bool { return true }, "", true, ""},
+		"beyond it":       {Policy{}, func(int64) bool { return false }, "", false, "max-bytes-per-run"},
+		"not allowed":     {Policy{NoRebuild: true}, func(int64) bool { return true }, "", false, ""},
+		"with an id":      {Policy{}, nil, "named", true, ""},
+	} {
+		g := newGround(t)
+		tbl := g.create()
+		fill(t, tbl, 3)
+		if err := tbl.AddColumns(ctx, wider()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if _, err := tbl.Ingest(ctx, widerRows(100+10*i, 10), catalog.IngestOptions{CreationTime: time.Date(2024, 1, 1, 12, i, 0, 0, time.UTC)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, objects, head := contents(t, tbl), objectsOf(t, tbl), tbl.Head()
+		var inputs []string
+		for e, err := range tbl.Entries(ctx, catalog.At{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			inputs = append(inputs, e.Path)
+		}
+		group, err := liveGroup(ctx, tbl, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		group.Mode = Concat
+		var askedFor []int64
+		o := Options{JobID: c.id}
+		if c.room != nil {
+			o.room = func(n int64) bool { askedFor = append(askedFor, n); return c.room(n) }
+		}
+		j, err := Begin(ctx, tbl, group, c.policy, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = j.Write(ctx)
+		if c.room != nil && !c.policy.NoRebuild && !slices.Equal(askedFor, []int64{group.Bytes}) {
+			t.Errorf("%s: asked for %v bytes, %d would be moved", name, askedFor, group.Bytes)
+		}
+		if !c.ok {
+			if !errors.Is(err, ErrNeedsRebuild) || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%s: %v", name, err)
+			}
+			after := g.load(nil)
+			if open, err := after.Jobs(ctx, false); err != nil || len(open) != 0 || after.Head() != head || !slices.Equal(objectsOf(t, after), objects) {
+				t.Errorf("%s: %d open jobs, %v, objects %v", name, len(open), err, objectsOf(t, after))
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := j.ReadBack(ctx); err != nil {
+			t.Error(err)
+		}
+		r, err := j.Commit(ctx)
+		if err != nil || r.Mode != Rebuild || r.BytesMoved != group.Bytes {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+		if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
+			t.Errorf("%s: %d rows became %d others", name, len(before), len(got))
+		}
+	}
+}
+
+// TestPartOfARebuild: a rebuild of which a shard is missing is not taken up, and is done anew.
+func TestPartOfARebuild(t *testing.T) {
+	g := newGround(t)
+	fill(t, g.create(), 4)
+	before := contents(t, g.load(nil))
+	policy := Policy{TargetRecords: 20}
+	killed := begun(t, g.load(nil), Rebuild, policy, Options{})
+	if err := killed.Write(ctx); err != nil || len(killed.entries) < 2 {
+		t.Fatalf("%d shards, %v", len(killed.entries), err)
+	}
+	tbl := g.load(nil)
+	if err := tbl.Catalog().Client().Delete(ctx, killed.entries[0].Path, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resume(ctx, tbl, killed.Name(), policy, Options{}); !errors.Is(err, catalog.ErrNotWritten) {
+		t.Errorf("%v", err)
+	}
+	if done, err := ResumeAll(ctx, tbl, policy, Options{}); err != nil || len(done) != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if _, err := Compact(ctx, tbl, Policy{}, Options{}); err != nil {
+		t.Error(err)
+	}
+	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
+		t.Errorf("%d rows became %d others", len(before), len(got))
+	}
+}
+
+// TestLostRoots: what is missing is damage of the table only if it is the root of a live shard, whichever one.
+func TestLostRoots(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 3)
+	missing := func(url string, class error) error {
+		return blobio.NewError("read", url, class, errors.New("by a test"))
+	}
+	live := 0
+	for e, err := range tbl.Entries(ctx, catalog.At{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		live++
+		if err := lostRoot(ctx, tbl, missing(e.Path, blobio.ErrNotFound)); !errors.Is(err, corrupt.ErrCorrupt) || !errors.Is(err, blobio.ErrNotFound) {
+			t.Errorf("%s: %v", e.Path, err)
+		}
+		if err := lostRoot(ctx, tbl, missing(e.Path, blobio.ErrDenied)); errors.Is(err, corrupt.ErrCorrupt) {
+			t.Errorf("%s, denied: %v", e.Path, err)
+		}
+	}
+	other := missing(tbl.VaultFolder()+"other.amudai.shard", blobio.ErrNotFound)
+	if err := lostRoot(ctx, tbl, other); live != 3 || !errors.Is(err, other) || errors.Is(err, corrupt.ErrCorrupt) {
+		t.Errorf("%d shards; another object: %v", live, err)
 	}
 }
