@@ -1,8 +1,10 @@
 package fileio
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +15,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
-	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetcodec" // codecs
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 	"github.com/shardcat/shardcat/shardfmt/internal/parquetcolumn"
 )
 
@@ -28,8 +31,12 @@ type parquetFile struct {
 	// columns are those that are decoded here, by field, nil where a field is one of rest, which is nil if there is none.
 	columns []*parquetcolumn.Column
 	rest    pqarrow.RecordReader
-	last    arrow.RecordBatch
-	body    io.Closer
+	// rows makes readers of columns that turn out to need the library, others are these by field; given counts batches.
+	rows   *pqarrow.FileReader
+	others map[int]pqarrow.RecordReader
+	given  int
+	last   arrow.RecordBatch
+	body   io.Closer
 	// left is how many rows there are to read, most in a batch.
 	left, batch int64
 	// most bytes that a batch is taken for, where it is asked whether it has too many rows for them.
@@ -85,10 +92,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	properties.BufferedStreamEnabled = true // else column chunks are read whole
 	properties.MaxCompressedPageSize = max(parquet.DefaultMaxCompressedPageSize, o.MaxMemory)
 	properties.MaxUncompressedPageSize = max(parquet.DefaultMaxUncompressedPageSize, o.MaxMemory)
-	p, err := file.NewParquetReader(struct { // what a library reads from, it would close
-		io.ReaderAt
-		io.Seeker
-	}{r, r}, file.WithReadProps(properties))
+	p, err := openFooter(r, properties)
 	if err != nil {
 		return nil, damaged(err)
 	}
@@ -120,7 +124,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 		return nil, damaged(err)
 	}
 	types = parquetTypes(types, declared)
-	f := &parquetFile{file: p, body: r, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
+	f := &parquetFile{file: p, body: r, rows: rows, others: map[int]pqarrow.RecordReader{}, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
 	for g := range p.NumRowGroups() {
 		f.left += p.MetaData().RowGroup(g).NumRows()
 	}
@@ -132,6 +136,46 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	f.types = restoreDurations(types, durations)
 	f.stored = f.storedTypes()
 	return f, nil
+}
+
+// openFooter reads the footer of a file, again without its logical types that are unknown if the library refuses it.
+func openFooter(r random, properties *parquet.ReaderProperties) (*file.Reader, error) {
+	source := struct { // what a library reads from, it would close
+		io.ReaderAt
+		io.Seeker
+	}{r, r}
+	p, err := tryFooter(source, file.WithReadProps(properties))
+	if err == nil {
+		return p, nil
+	}
+	const lengthAndMagic, most = 8, 64 << 20
+	end := make([]byte, lengthAndMagic)
+	if _, e := r.ReadAt(end, r.Size()-lengthAndMagic); e != nil && e != io.EOF || string(end[4:]) != "PAR1" {
+		return nil, err
+	}
+	length := int64(binary.LittleEndian.Uint32(end))
+	if length > min(r.Size()-lengthAndMagic, most) {
+		return nil, err
+	}
+	footer := make([]byte, length)
+	if _, e := r.ReadAt(footer, r.Size()-lengthAndMagic-length); e != nil && e != io.EOF {
+		return nil, err
+	}
+	known, ok := parquetcodec.WithoutUnknownTypes(footer)
+	if !ok {
+		return nil, err
+	}
+	m, err := metadata.NewFileMetaData(known, nil)
+	if err != nil {
+		return nil, err
+	}
+	return tryFooter(source, file.WithReadProps(properties), file.WithMetadata(m))
+}
+
+// tryFooter opens a file; the library panics for some footers.
+func tryFooter(r parquet.ReaderAtSeeker, o ...file.ReadOption) (p *file.Reader, err error) {
+	defer guard(&err, "file")
+	return file.NewParquetReader(r, o...)
 }
 
 // storedTypes are the types of the file, and in place of those of columns of codes theirs.
@@ -276,7 +320,7 @@ func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, erro
 			}
 			rest = rest[1:]
 		} else {
-			one, err := c.Next(int(n))
+			one, err := f.nextOf(i, int(n))
 			if err != nil {
 				return nil, damaged(err)
 			}
@@ -288,7 +332,33 @@ func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, erro
 		}
 		defer columns[i].Release()
 	}
+	f.given++
 	return array.NewRecordBatch(f.stored, columns, n), nil
+}
+
+// nextOf gives the next rows of a column that is decoded here, or of one that needs the library after all: footers of some writers don't list
+// all encodings.
+func (f *parquetFile) nextOf(i, n int) (arrow.Array, error) {
+	c := f.columns[i]
+	if f.others[i] == nil {
+		one, err := c.Next(n)
+		if !errors.Is(err, parquetcolumn.ErrEncoding) || c.Coded() != nil {
+			return one, err
+		}
+		if f.others[i], err = f.rows.GetRecordReader(context.Background(), []int{c.Index()}, nil); err != nil {
+			return nil, err
+		}
+		for range f.given {
+			f.others[i].Next()
+		}
+	}
+	r := f.others[i]
+	if !r.Next() || r.RecordBatch().NumRows() != int64(n) || r.RecordBatch().NumCols() != 1 {
+		return nil, cmp.Or(r.Err(), fmt.Errorf("column %q: other rows than the other columns have", f.types.Field(i).Name))
+	}
+	one := r.RecordBatch().Column(0)
+	one.Retain()
+	return one, nil
 }
 
 func (f *parquetFile) close() error {
@@ -299,6 +369,9 @@ func (f *parquetFile) close() error {
 		if c != nil {
 			c.Close()
 		}
+	}
+	for _, r := range f.others {
+		r.Release()
 	}
 	f.file.Close()
 	return f.body.Close()

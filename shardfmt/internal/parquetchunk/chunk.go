@@ -11,7 +11,6 @@ import (
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
-	_ "github.com/shardcat/shardcat/shardfmt/internal/parquetcodec" // codecs
 )
 
 // Chunk is one column chunk, as the footer of its file describes it.

@@ -30,6 +30,9 @@ func (f *Footer) Field(column int) (*schema.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Name() == "" {
+		return nil, corrupt.Unsupported(-1, "column %q has no name: write the shard without --external-parquet, which names it, or select other columns with --external-columns", c.Path())
+	}
 	s, _, err := arrowtype.FromArrow(types)
 	if err != nil {
 		return nil, damaged(f.body, err)

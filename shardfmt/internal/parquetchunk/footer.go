@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 )
 
 const (
@@ -63,8 +64,12 @@ func ParseTail(tail []byte, size int64, mem *budget.Account) (f *Footer, more in
 		return nil, 0, err
 	}
 	f = &Footer{body: at}
+	footer := tail[int64(len(tail))-trailer-length : len(tail)-trailer]
+	if known, ok := parquetcodec.WithoutUnknownTypes(footer); ok {
+		footer = known
+	}
 	err = guarded(func() (err error) {
-		f.meta, err = metadata.NewFileMetaData(tail[int64(len(tail))-trailer-length:len(tail)-trailer], nil)
+		f.meta, err = metadata.NewFileMetaData(footer, nil)
 		return err
 	})
 	if err != nil {

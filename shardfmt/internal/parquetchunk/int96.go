@@ -3,7 +3,6 @@ package parquetchunk
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -16,8 +15,9 @@ import (
 
 // An INT96 is a point in time: nanoseconds of the day, u64, then the Julian day number, u32.
 const (
-	nanosPerDay  = 86_400_000_000_000
 	nanosPerTick = 100
+	// farDays is more than 64 bits of nanoseconds, or the years 1 to 9999, have.
+	farDays = 1 << 22
 )
 
 var errInt96 = errors.New("an INT96 that is not a point in time of the years 1 to 9999")
@@ -68,12 +68,17 @@ func appendTicks(b *array.Int64Builder, values []parquet.Int96, levels []int16, 
 		if next == len(values) {
 			return errInt96
 		}
-		nanos, day := binary.LittleEndian.Uint64(values[next][:]), int64(binary.LittleEndian.Uint32(values[next][8:]))
+		nanos, day := int64(binary.LittleEndian.Uint64(values[next][:])), int64(binary.LittleEndian.Uint32(values[next][8:]))
 		next++
-		if nanos >= nanosPerDay || day < arrowtype.JulianYear1 || day-arrowtype.JulianYear1 > math.MaxInt64/literal.TicksPerDay-1 {
+		ticks := nanos / nanosPerTick // beyond the day, or before it, as the import takes them
+		if nanos%nanosPerTick < 0 {
+			ticks--
+		}
+		ticks += (day - arrowtype.JulianYear1) * literal.TicksPerDay // fits where the day is near
+		if days := day - arrowtype.JulianYear1; days < -farDays || days > farDays || ticks < 0 || ticks > literal.MaxDateTime {
 			return errInt96
 		}
-		b.Append((day-arrowtype.JulianYear1)*literal.TicksPerDay + int64(nanos/nanosPerTick))
+		b.Append(ticks)
 	}
 	return nil
 }

@@ -40,6 +40,9 @@ type Column struct {
 	valid          []byte
 }
 
+// ErrEncoding is a page in an encoding that this package lacks, which the footer does not list: other readers may have it.
+var ErrEncoding = errors.New("values in an encoding that the footer doesn't list")
+
 // New gives a column of a file as arrays of a type, or nil if it isn't one of the common ones. The arrays that a column gives
 // are valid until the next one, unless they are kept.
 func New(f *file.Reader, index int, to arrow.DataType, keep bool) *Column {
@@ -104,6 +107,9 @@ func valuesOf(from parquet.Type, width int, to arrow.DataType) values {
 	}
 	return nil
 }
+
+// Index is the ordinal of the column in the file.
+func (c *Column) Index() int { return c.index }
 
 // Coded is the type of the arrays of a column of codes, or of INT96 as they are stored, nil for any other.
 func (c *Column) Coded() arrow.DataType {
@@ -329,7 +335,7 @@ func (c *Column) begin(p file.DataPage, levels, data []byte) (err error) {
 			c.codes, err = newHybrid(data[1:], int(data[0]))
 		}
 	default:
-		return fmt.Errorf("values encoded as %v, which the footer doesn't list", e)
+		return fmt.Errorf("%w: %v", ErrEncoding, e)
 	}
 	return err
 }
