@@ -137,8 +137,8 @@ func (x *indexedTable) compare(filters int) (indexed int) {
 	return indexed
 }
 
-// asks checks that all live shards have so many indexes as wholes, and that a scan asks them.
-func (x *indexedTable) asks(what string, indexes int) {
+// asks checks that all live shards have so many indexes as wholes, and that scans ask them for so many stripes at least.
+func (x *indexedTable) asks(what string, indexes, least int) {
 	x.t.Helper()
 	for e, err := range x.Entries(ctx, catalog.At{}) {
 		x.check(err)
@@ -162,7 +162,7 @@ func (x *indexedTable) asks(what string, indexes int) {
 		}
 		asked, gets = asked+stats.StripesIndexed, gets+stats.IndexGets
 	}
-	if asked < 5 || gets == 0 {
+	if asked < least || least > 0 && gets == 0 {
 		x.t.Errorf("%s: indexes were asked for %d stripes only, with %d GETs", what, asked, gets)
 	}
 }
@@ -190,7 +190,7 @@ func surviveWhatHappens(t *testing.T, indexes, later string) {
 	x, whole := newIndexedTable(t, indexes), strings.Contains(indexes, "@shard")
 	used := func(what string, least int) {
 		t.Helper()
-		if n := x.compare(6); n < least {
+		if n := x.compare(15); n < least {
 			t.Errorf("%s: indexes were asked for %d stripes only", what, n)
 		}
 	}
@@ -202,7 +202,7 @@ func surviveWhatHappens(t *testing.T, indexes, later string) {
 	}
 	used("merged", 3)
 	if whole {
-		x.asks("merged", 4)
+		x.asks("merged", 4, 5)
 	}
 	where, err := filter.Parse("n < 700")
 	x.check(err)
@@ -238,7 +238,7 @@ func surviveWhatHappens(t *testing.T, indexes, later string) {
 	x.check(err)
 	used("rebuilt", 3)
 	if whole {
-		x.asks("rebuilt", 3)
+		x.asks("rebuilt", 3, 0) // one stripe, mostly too small to be worth asking
 	}
 	x.check(x.verified())
 	if x.sifted < 10 {

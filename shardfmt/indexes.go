@@ -126,6 +126,12 @@ func (a *asker) candidates(ctx context.Context, st meta.Store, stripe int) (c sc
 	return c, err
 }
 
+// covered reports whether the indexes of the shard as a whole answer the filter.
+func (a *asker) covered(ctx context.Context, st meta.Store) bool {
+	shared, err := a.whole(ctx, st)
+	return err == nil && shared.Covers(a.filter)
+}
+
 // sift asks the term filters of stripes, unless the indexes of the shard as a whole tell as much by themselves.
 func (a *asker) sift(ctx context.Context, st meta.Store, stripes []int) ([]int, error) {
 	if shared, err := a.whole(ctx, st); err != nil || shared.Covers(a.filter) {

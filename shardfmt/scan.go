@@ -198,7 +198,7 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	q.RuledOut = o.RuledOut
 	if !o.IgnoreIndexes {
 		if a := s.asks(o.Filter); a != nil {
-			q.Candidates = a.candidates
+			q.Candidates, q.Covered = a.candidates, a.covered
 			if q.RuledOut == nil {
 				q.Sift = a.sift
 			}

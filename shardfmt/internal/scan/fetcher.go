@@ -46,6 +46,8 @@ type fetcher struct {
 	// end of the stripe.
 	mem         *budget.Account
 	held, stays uint64
+	// joins is the most bytes that a round reads for nothing to save requests where rows are scattered; 0 for a local store.
+	joins uint64
 }
 
 // near gives the store to read from: where requests cost next to nothing, a view of it in which what was opened stays open until done
@@ -66,9 +68,9 @@ func near(ctx context.Context, st Store, q *Request) (store Store, local, nearby
 func (f *fetcher) branches() (next func() *fetcher, join func()) {
 	if b, ok := f.store.(branching); ok {
 		fork := b.Fork()
-		return func() *fetcher { return &fetcher{store: fork.Branch()} }, fork.Join
+		return func() *fetcher { return &fetcher{store: fork.Branch(), joins: f.joins} }, fork.Join
 	}
-	return func() *fetcher { return &fetcher{store: f.store} }, func() {}
+	return func() *fetcher { return &fetcher{store: f.store, joins: f.joins} }, func() {}
 }
 
 // maxRequests is how many requests of a round are under way at the same time where the store does not say.
@@ -121,7 +123,11 @@ func (f *fetcher) columnsFor(ctx context.Context, columns []column.Column, range
 		case answered:
 			continue // what follows from them is asked for together with the others
 		}
-		if err := f.round(ctx, round); err != nil {
+		room := uint64(0)
+		if len(ranges) > fewRequests {
+			room = f.joins
+		}
+		if err := f.roundThrough(ctx, f.store, round, room); err != nil {
 			return err
 		}
 	}
@@ -172,18 +178,23 @@ func needs(columns []column.Column, ranges []colstream.Range, whole bool) (round
 
 // round reads what requests ask for, near ones of an object together, all at the same time.
 func (f *fetcher) round(ctx context.Context, round []colstream.Request) error {
-	return f.roundThrough(ctx, f.store, round)
+	return f.roundThrough(ctx, f.store, round, 0)
 }
 
-// roundThrough is round by requests of a store.
-func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.Request) error {
+// roundThrough is round by requests of a store, which may read room bytes for nothing (joinGroups).
+func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.Request, room uint64) error {
 	if err := f.hold(round); err != nil {
 		return err
 	}
 	if len(round) == 1 { // as of one column
 		return f.roundOf(ctx, st, round)
 	}
-	groups := groupByObject(round)
+	groups, gaps := joinGroups(groupByObject(round), room)
+	if f.mem.Hold(gaps) == nil {
+		f.held += gaps
+	} else {
+		groups = groupByObject(round)
+	}
 	if len(groups) == 1 { // as mostly
 		return f.roundOf(ctx, st, groups[0])
 	}
@@ -307,6 +318,64 @@ func group(round []colstream.Request) [][]colstream.Request {
 		end = max(end, q.End)
 	}
 	return append(out, sorted[first:])
+}
+
+const (
+	// fewRequests is how many requests a round makes at the same time without joining more than smallGap: they take one round trip.
+	fewRequests = 8
+	// gapPerRequest is how many more bytes a gap may have for each request above fewRequests: few requests take no longer than one does.
+	gapPerRequest = 64 << 10
+	// mostGap is the most bytes that are read for nothing to save a request; a Client reads over as much.
+	mostGap = 1 << 20
+	// roundJoins bounds the bytes that a round reads for nothing.
+	roundJoins = 32 << 20
+	// joinShare is the part of a scan's memory that these bytes may take.
+	joinShare = 16
+)
+
+// joinGroups joins neighbouring groups of an object where there are many: of rows that an index names, scattered over a column, each is
+// a request, and reading the column as a whole would be a few. (One row of many columns is many requests too, but no whole column.) The more groups there are, the larger the gaps that are read to save
+// a request, up to what a request costs. The smallest gaps go first, until they have room bytes together; gaps is how many they have.
+func joinGroups(groups [][]colstream.Request, room uint64) (joined [][]colstream.Request, gaps uint64) {
+	if room == 0 || len(groups) <= fewRequests {
+		return groups, 0
+	}
+	most := min(mostGap, gapPerRequest*uint64(len(groups)-fewRequests))
+	type gap struct {
+		after int // the group before it
+		bytes uint64
+	}
+	var found []gap
+	for i := range len(groups) - 1 {
+		last, next := groups[i][0], groups[i+1][0]
+		if last.URL != next.URL {
+			continue
+		}
+		end := uint64(0)
+		for _, q := range groups[i] {
+			end = max(end, q.End)
+		}
+		if n := next.Start - end; n <= most {
+			found = append(found, gap{i, n})
+		}
+	}
+	slices.SortFunc(found, func(a, b gap) int { return cmp.Compare(a.bytes, b.bytes) })
+	join := make([]bool, len(groups))
+	for _, g := range found {
+		if gaps+g.bytes > room {
+			break
+		}
+		gaps += g.bytes
+		join[g.after] = true
+	}
+	for i, g := range groups {
+		if n := len(joined); n > 0 && join[i-1] {
+			joined[n-1] = append(joined[n-1], g...)
+		} else {
+			joined = append(joined, slices.Clip(g))
+		}
+	}
+	return joined, gaps
 }
 
 // lent is memory that was fetched into, and how many requests lie in it whose bytes somebody has not let go of.

@@ -23,7 +23,9 @@ type plan struct {
 	nearby bool
 	// local: requests cost next to nothing, and one stripe is fetched before its turn at most.
 	local bool
-	ahead *Ahead
+	// covered: one index answers for all stripes at once, so that it is asked however small they are.
+	covered bool
+	ahead   *Ahead
 	// nodes are the numbers of all nodes that are read, those of the output first, and made how many those are.
 	nodes []uint32
 	made  int

@@ -9,8 +9,21 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
-// leastIndexed is the size of the filter's columns from which on indexes are asked: less is read in one request.
-const leastIndexed = 4 << 10
+// leastIndexed is the size of the filter's columns from which on indexes of a local store are asked: reading less is cheaper. Those of a
+// remote one are asked from leastRemote on: an index costs at least two requests, one after the other, and less than that is
+// read in one.
+const (
+	leastIndexed = 4 << 10
+	leastRemote  = smallColumns
+)
+
+// worthIndexes reports whether indexes are asked where the filter's columns have so many bytes.
+func (p *plan) worthIndexes(bytes uint64) bool {
+	if p.local || p.covered {
+		return bytes >= leastIndexed
+	}
+	return bytes >= leastRemote
+}
 
 // candidates asks the indexes of the stripe for the rows of which some may match. They come as whole blocks, as range
 // indexes give them: a block is decoded whole, and rows one by one would be batches of one row. The filter is evaluated on the rows
@@ -36,7 +49,7 @@ func (s *stripe) candidates(ctx context.Context, st Store) (blocks []colstream.R
 
 // asks reports whether the indexes of the stripe are worth asking.
 func (s *stripe) asks() bool {
-	return s.plan.q.Candidates != nil && stored(s.filter) >= leastIndexed
+	return s.plan.q.Candidates != nil && s.plan.worthIndexes(stored(s.filter))
 }
 
 // candidatesAndMaps is candidates, and meanwhile fetches range indexes and the block maps of all columns, where those are few bytes of a
@@ -51,7 +64,7 @@ func (s *stripe) candidatesAndMaps(ctx context.Context) (blocks []colstream.Rang
 	err = s.fetch.each(ctx, 2, func(ctx context.Context, st Store, i int) (err error) {
 		if i == 0 {
 			blocks, known, err = s.candidates(ctx, st)
-		} else if s.fetch.roundThrough(ctx, st, round) == nil {
+		} else if s.fetch.roundThrough(ctx, st, round, 0) == nil {
 			s.early = &early
 		}
 		return err
@@ -108,7 +121,7 @@ func (s *scanner) ask(ctx context.Context, stripes []int) error {
 	}
 	err := each(ctx, len(stripes), func(ctx context.Context, st Store, i int) error {
 		store, ok := st.(meta.Store)
-		if !ok || s.plan.filterBytes(ctx, stripes[i]) < leastIndexed {
+		if !ok || !s.plan.worthIndexes(s.plan.filterBytes(ctx, stripes[i])) {
 			return nil
 		}
 		c, err := s.plan.q.Candidates(ctx, store, stripes[i])

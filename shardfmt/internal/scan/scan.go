@@ -44,6 +44,8 @@ type Request struct {
 	Sift func(ctx context.Context, store meta.Store, stripes []int) ([]int, error)
 	// Candidates, if not nil, asks the indexes of a stripe. Its requests are made through store.
 	Candidates func(ctx context.Context, store meta.Store, stripe int) (Candidates, error)
+	// Covered, if not nil, reports whether one index answers the filter for all stripes at once.
+	Covered func(ctx context.Context, store meta.Store) bool
 }
 
 // Candidates are what indexes leave of a stripe.
@@ -91,6 +93,9 @@ func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield fun
 	defer done()
 	p, f := newPlan(q), &fetcher{store: store}
 	p.nearby, p.local = nearby, local
+	if !local {
+		f.joins = min(roundJoins, q.Budget.Limit()/joinShare)
+	}
 	if p.ahead = q.Ahead; p.ahead == nil {
 		p.ahead = NewAhead(q.Budget.Limit())
 	}
@@ -100,6 +105,9 @@ func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield fun
 	}
 	if keep, err = p.sift(ctx, store, keep, counts); err != nil {
 		return err
+	}
+	if st, ok := store.(meta.Store); ok && !local && q.Covered != nil && len(keep) > 1 {
+		p.covered = q.Covered(ctx, st)
 	}
 	if err := q.Root.LoadFields(ctx, keep, p.nodes); err != nil {
 		return err
