@@ -289,7 +289,15 @@ func TestParquetInt96(t *testing.T) {
 	if ticks[0] != 1 || !a.IsNull(1) || ticks[2] != 621_355_968_000_000_000+10_000_000 {
 		t.Errorf("%v", ticks)
 	}
-	for _, bad := range []parquet.Int96{int96(1721425, 0), int96(1<<31, 0), int96(2440588, 86_400_000_000_000)} {
+	// Nanoseconds beyond the day are of the next, as where the file is copied.
+	a, err = times(int96(2440587, 86_400_000_000_000), int96(1721425, 86_400_000_000_200)).read(node, colstream.Range{Start: 0, End: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ticks := a.(*arrowtype.DateTimeArray).Ticks(); ticks[0] != 621_355_968_000_000_000 || ticks[2] != 2 {
+		t.Errorf("%v", ticks)
+	}
+	for _, bad := range []parquet.Int96{int96(1721425, 0), int96(1<<31, 0), int96(5373484, 86_400_000_000_000)} {
 		if _, err := times(bad).read(node, colstream.Range{Start: 0, End: 1}); !errors.Is(err, corrupt.ErrCorrupt) {
 			t.Errorf("%v: %v", bad, err)
 		}
