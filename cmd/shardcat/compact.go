@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/tracing"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/progress"
@@ -135,15 +136,15 @@ func (a *app) printCompacted(c *compacted) {
 	case c.Error != "":
 		a.printf("%s: failed: %s\n", c.Table, c.Error)
 	case len(c.Plan.Groups) == 0:
-		a.printf("%s: nothing to do, %d shards\n", c.Table, c.ShardsBefore)
+		a.printf("%s: nothing to do, %s\n", c.Table, plural.Count(c.ShardsBefore, "shard"))
 	case c.DryRun:
 		a.printf("%s: would merge\n", c.Table)
 		a.printGroups(c.Plan)
 	default:
-		a.printf("%s: %d shards → %d, %d bytes of data moved\n", c.Table, c.ShardsBefore, c.ShardsAfter, c.BytesMoved)
+		a.printf("%s: %s → %d, %s of data moved\n", c.Table, plural.Count(c.ShardsBefore, "shard"), c.ShardsAfter, plural.Count(c.BytesMoved, "byte"))
 		a.printLeft(c.Plan)
 		if n := c.droppedIndexes(); n > 0 {
-			a.printf("%s: %d shard-scoped indexes dropped (table index build rebuilds them)\n", c.Table, n)
+			a.printf("%s: %s dropped (table index build rebuilds them)\n", c.Table, plural.Count(n, "shard-scoped index"))
 		}
 	}
 }
@@ -158,7 +159,7 @@ func (a *app) printLeft(p *compaction.Plan) {
 		a.printf("retained    %s of input data still referenced by merged roots\n", progress.Bytes(held))
 	}
 	if o := p.Overlap; o != nil {
-		a.printf("overlap     up to %d of %d shards held the same value of %s\n", o.Depth, o.Shards, o.Column)
+		a.printf("overlap     up to %d of %s held the same value of %s\n", o.Depth, plural.Count(o.Shards, "shard"), o.Column)
 	}
 }
 

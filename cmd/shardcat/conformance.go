@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/conformance"
 )
 
@@ -63,7 +64,7 @@ func (a *app) writeKit(cmd *cobra.Command, dir string) error {
 				n++
 			}
 		}
-		a.printf("%-6s  %d shards\n", level, n)
+		a.printf("%-6s  %s\n", level, plural.Count(n, "shard"))
 	}
 	return nil
 }

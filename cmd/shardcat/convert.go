@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
@@ -140,7 +141,7 @@ func (a *app) printConverted(r *convert.Result) error {
 		}
 		a.printf("\n")
 	}
-	a.printf("%s: %d rows, %s to %s\n", r.Out, r.Rows, r.From, r.To)
+	a.printf("%s: %s, %s to %s\n", r.Out, plural.Count(r.Rows, "row"), r.From, r.To)
 	return nil
 }
 

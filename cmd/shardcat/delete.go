@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -78,5 +79,5 @@ func (a *app) printDeleted(t *catalog.Table, d *catalog.DeleteResult) error {
 }
 
 func deletedText(d *catalog.DeleteResult) string {
-	return fmt.Sprintf("%d rows: %d shards whole, %d in part", d.Rows, d.ShardsRemoved, d.ShardsMarked)
+	return fmt.Sprintf("%s: %s whole, %d in part", plural.Count(d.Rows, "row"), plural.Count(d.ShardsRemoved, "shard"), d.ShardsMarked)
 }

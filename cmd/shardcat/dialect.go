@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
@@ -107,7 +108,7 @@ func (f *dialectFlags) finish(err error) error {
 	}
 	err = errors.Join(err, f.rejects.close())
 	if n := f.rejects.n; n > 0 && err == nil {
-		f.warn(fmt.Sprintf("%d records were rejected: %s", n, f.rejectFile))
+		f.warn(fmt.Sprintf("rejected %s: %s", plural.Count(n, "record"), f.rejectFile))
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 )
 
 // expired is the JSON form of an expiry.
@@ -56,7 +57,7 @@ tagged snapshots, are kept. No object is deleted: gc does that.`,
 			if dryRun {
 				verb = "would expire"
 			}
-			a.printf("%s: %s %d snapshots, %d stay\n", t.Name(), verb, len(p.Snapshots), p.Retained)
+			a.printf("%s: %s %s, %d retained\n", t.Name(), verb, plural.Count(len(p.Snapshots), "snapshot"), p.Retained)
 			return nil
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -68,7 +69,7 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. A failed export leaves no file.`
 			if a.json {
 				err = a.printJSON(x)
 			} else {
-				a.printf("%s: %d rows in %d files\n", t.Name(), x.Rows, len(x.Files))
+				a.printf("%s: %s in %s\n", t.Name(), plural.Count(x.Rows, "row"), plural.Count(len(x.Files), "file"))
 			}
 			return errors.Join(err, a.reportDamaged(x.Damaged))
 		},

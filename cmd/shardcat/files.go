@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
@@ -56,7 +57,7 @@ func (a *app) printShard(s *catalog.ShardInfo, bounds bool) {
 	if s.Deleted > 0 {
 		a.printf(", and %d deleted", s.Deleted)
 	}
-	a.printf(" in %d stripes, %s, root %s\n", s.Stripes, progress.Bytes(s.Bytes), progress.Bytes(s.RootBytes))
+	a.printf(" in %s, %s, root %s\n", plural.Count(s.Stripes, "stripe"), progress.Bytes(s.Bytes), progress.Bytes(s.RootBytes))
 	if s.CreatedFirst != "" {
 		a.printf("  created   %s … %s\n", s.CreatedFirst, s.CreatedLast)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
@@ -165,20 +166,20 @@ func (a *app) printCollected(c *collected) error {
 		mark, remove = "would mark", "would delete"
 	}
 	if c.Dropped {
-		a.printf("%s (dropped): %d objects with %s\n", c.Table, c.Objects, progress.Bytes(c.Bytes))
+		a.printf("%s (dropped): %s with %s\n", c.Table, plural.Count(c.Objects, "object"), progress.Bytes(c.Bytes))
 	} else {
-		a.printf("%s: %d objects with %s, %d live with %s\n", c.Table, c.Objects, progress.Bytes(c.Bytes), c.Live, progress.Bytes(c.LiveBytes))
+		a.printf("%s: %s with %s, %d live with %s\n", c.Table, plural.Count(c.Objects, "object"), progress.Bytes(c.Bytes), c.Live, progress.Bytes(c.LiveBytes))
 		a.printGarbage(mark, c.Mark, c.MarkBytes)
 	}
 	a.printGarbage(remove, c.Delete, c.DeleteBytes)
 	for _, why := range slices.Sorted(maps.Keys(c.Kept)) {
-		a.printf("  kept %d objects with %s: %s\n", c.Kept[why].Objects, progress.Bytes(c.Kept[why].Bytes), why)
+		a.printf("  kept %s with %s: %s\n", plural.Count(c.Kept[why].Objects, "object"), progress.Bytes(c.Kept[why].Bytes), why)
 	}
 	for _, url := range c.Unknown {
 		a.printf("  unknown kind: %s\n", url)
 	}
 	if c.ForgottenJobs > 0 {
-		a.printf("  %d records of jobs that ended before the retention of job records (%s)\n", c.ForgottenJobs, catalog.JobMemoryProperty)
+		a.printf("  %s of jobs that ended before the retention of job records (%s)\n", plural.Count(c.ForgottenJobs, "record"), catalog.JobMemoryProperty)
 	}
 	if len(c.ClosedJobs) > 0 {
 		a.printf("  abandoned jobs that were open too long: %s\n", strings.Join(c.ClosedJobs, ", "))
@@ -190,7 +191,7 @@ func (a *app) printCollected(c *collected) error {
 const fewLines = 20
 
 func (a *app) printGarbage(verb string, objects []catalog.Garbage, bytes int64) {
-	a.printf("  %s %d objects with %s\n", verb, len(objects), progress.Bytes(bytes))
+	a.printf("  %s %s with %s\n", verb, plural.Count(len(objects), "object"), progress.Bytes(bytes))
 	for i, g := range objects {
 		if i == fewLines {
 			a.printf("    … and %d more; --json lists all\n", len(objects)-i)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
@@ -266,9 +267,9 @@ func (a *app) printIngested(t *catalog.Table, in *catalog.IngestResult, took tim
 	}
 	replaced := ""
 	if in.Replaced > 0 {
-		replaced = fmt.Sprintf(", of which %d replace rows of the table", in.Replaced)
+		replaced = fmt.Sprintf(", replacing %s of the table", plural.Count(in.Replaced, "row"))
 	}
-	a.printf("%s: %d rows in %d shards%s, %s stored%s, snapshot %d, %s\n", t.Name(), in.Rows, len(in.Shards), replaced,
+	a.printf("%s: %s in %s%s, %s stored%s, snapshot %d, %s\n", t.Name(), plural.Count(in.Rows, "row"), plural.Count(len(in.Shards), "shard"), replaced,
 		progress.Bytes(in.Bytes), indexesText(in.IndexBytes), in.SnapshotID, took.Round(time.Millisecond))
 	return nil
 }

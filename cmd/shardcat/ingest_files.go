@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
@@ -152,13 +153,13 @@ func (a *app) printFiles(t *catalog.Table, in *catalog.IngestFilesResult, took t
 	if a.json {
 		return a.printJSON(in)
 	}
-	a.printf("%s: %d rows of %d files in %d shards and %d snapshots, %s stored, job %s, %s\n", t.Name(), in.Rows, in.Files-in.Before,
-		in.Shards, in.Snapshots, progress.Bytes(in.Bytes), in.JobID, took.Round(time.Millisecond))
+	a.printf("%s: %s of %s in %s and %s, %s stored, job %s, %s\n", t.Name(), plural.Count(in.Rows, "row"), plural.Count(in.Files-in.Before, "file"),
+		plural.Count(in.Shards, "shard"), plural.Count(in.Snapshots, "snapshot"), progress.Bytes(in.Bytes), in.JobID, took.Round(time.Millisecond))
 	if in.Before > 0 {
-		a.printf("%d files were committed before\n", in.Before)
+		a.printf("committed before: %s\n", plural.Count(in.Before, "file"))
 	}
 	if in.Unlisted > 0 {
-		a.printf("%d files were added since the job started: load them with another --job-id\n", in.Unlisted)
+		a.printf("added since the job started: %s; load them with another --job-id\n", plural.Count(in.Unlisted, "file"))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
@@ -94,7 +95,7 @@ func (a *app) stream(ctx context.Context, what ingestion, f *streamFlags) error 
 	if a.json {
 		return a.printJSON(out)
 	}
-	a.printf("%s: %d rows in %d shards, %d snapshots\n", t.Name(), out.Rows, out.Shards, out.Snapshots)
+	a.printf("%s: %s in %s, %s\n", t.Name(), plural.Count(out.Rows, "row"), plural.Count(out.Shards, "shard"), plural.Count(out.Snapshots, "snapshot"))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
@@ -59,7 +60,7 @@ written nothing.`,
 			case in.Before:
 				a.printf("%s: this job was committed before, in snapshot %d; nothing was added\n", t.Name(), in.SnapshotID)
 			default:
-				a.printf("%s: %d rows in %d shards, %s stored, snapshot %d\n", t.Name(), in.Rows, len(in.Shards), progress.Bytes(in.Bytes), in.SnapshotID)
+				a.printf("%s: %s in %s, %s stored, snapshot %d\n", t.Name(), plural.Count(in.Rows, "row"), plural.Count(len(in.Shards), "shard"), progress.Bytes(in.Bytes), in.SnapshotID)
 			}
 			return nil
 		},
@@ -90,7 +91,7 @@ of the job can. gc abandons runs that are never discarded once they are old enou
 			case a.json:
 				return a.printJSON(map[string]any{"job_id": args[1], "discarded_runs": n})
 			}
-			a.printf("%s: %d runs discarded\n", t.Name(), n)
+			a.printf("%s: %s discarded\n", t.Name(), plural.Count(n, "run"))
 			return nil
 		},
 	}
@@ -123,7 +124,7 @@ func (a *app) writeUncommitted(ctx context.Context, what ingestion, part string)
 	case w.Committed != nil:
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was written\n", t.Name(), w.Committed.SnapshotID)
 	default:
-		a.printf("%s: %d rows in %d shards, %s stored; they come with: job commit %s %s %s\n", t.Name(), w.Rows, w.Shards, progress.Bytes(w.Bytes), what.name, w.JobID, w.Run)
+		a.printf("%s: %s in %s, %s stored; they come with: job commit %s %s %s\n", t.Name(), plural.Count(w.Rows, "row"), plural.Count(w.Shards, "shard"), progress.Bytes(w.Bytes), what.name, w.JobID, w.Run)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 )
 
 func (a *app) overwriteCommand() *cobra.Command {
@@ -60,6 +61,6 @@ func (a *app) printOverwritten(t *catalog.Table, o *catalog.OverwriteResult) err
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was replaced\n", t.Name(), o.SnapshotID)
 		return nil
 	}
-	a.printf("%s: replaced %s by %d rows in %d shards; snapshot %d\n", t.Name(), deletedText(&o.DeleteResult), o.RowsAdded, len(o.Shards), o.SnapshotID)
+	a.printf("%s: replaced %s by %s in %s; snapshot %d\n", t.Name(), deletedText(&o.DeleteResult), plural.Count(o.RowsAdded, "row"), plural.Count(len(o.Shards), "shard"), o.SnapshotID)
 	return nil
 }

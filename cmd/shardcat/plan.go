@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/progress"
 )
@@ -100,7 +101,7 @@ func (a *app) printPlan(p *compaction.Plan) error {
 		return a.printJSON(p.Groups)
 	}
 	if len(p.Groups) == 0 {
-		a.printf("nothing to do: %d shards\n", p.Shards)
+		a.printf("nothing to do: %s\n", plural.Count(p.Shards, "shard"))
 	}
 	a.printGroups(p)
 	a.printf("manifests   %d read, %d pruned\n", p.Manifests, p.ManifestsPruned)
@@ -112,16 +113,16 @@ func (a *app) printGroups(p *compaction.Plan) {
 		a.printf("not achievable: %s\n", why)
 	}
 	if o := p.Overlap; o != nil {
-		a.printf("overlap     up to %d of %d shards hold the same value of %s\n", o.Depth, o.Shards, o.Column)
+		a.printf("overlap     up to %d of %s hold the same value of %s\n", o.Depth, plural.Count(o.Shards, "shard"), o.Column)
 	}
 	for i, g := range p.Groups {
-		a.printf("group %d     %s: %d shards → %d, %d records, %s\n", i+1, g.Mode, g.Inputs.Len(), g.Outputs, g.Records, progress.Bytes(g.Bytes))
-		a.printf("  cost      %d bytes of data moved, %d of metadata; %d GETs, %d PUTs\n", g.BytesMoved, g.MetadataBytes, g.Gets, g.Puts)
+		a.printf("group %d     %s: %s → %d, %s, %s\n", i+1, g.Mode, plural.Count(g.Inputs.Len(), "shard"), g.Outputs, plural.Count(g.Records, "record"), progress.Bytes(g.Bytes))
+		a.printf("  cost      %s of data moved, %d of metadata; %s, %s\n", plural.Count(g.BytesMoved, "byte"), g.MetadataBytes, plural.Count(g.Gets, "GET"), plural.Count(g.Puts, "PUT"))
 		if g.HeldBytes > 0 {
 			a.printf("  retained  %s of input data still referenced by the merged root\n", progress.Bytes(g.HeldBytes))
 		}
 		if c := g.Scan; c != nil {
-			a.printf("  scan      %d GETs → %d, %s → %s\n", c.GetsBefore, c.GetsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))
+			a.printf("  scan      %s → %d, %s → %s\n", plural.Count(c.GetsBefore, "GET"), c.GetsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))
 		}
 		a.printf("  reason    %s\n", g.Reason)
 		if g.Loss != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -66,7 +67,7 @@ func (a *app) printTasks(p *catalog.TaskPlan) error {
 	if a.json {
 		return a.printJSON(p)
 	}
-	a.printf("%s, snapshot %d: %d tasks; %d of %d shards pruned\n", p.Table, p.SnapshotID, len(p.Tasks), p.ShardsPruned, p.ShardsTotal)
+	a.printf("%s, snapshot %d: %s; %d of %s pruned\n", p.Table, p.SnapshotID, plural.Count(len(p.Tasks), "task"), p.ShardsPruned, plural.Count(p.ShardsTotal, "shard"))
 	a.printf("manifests   %d read, %d pruned\n", p.ManifestsRead, p.ManifestsPruned)
 	for i, t := range p.Tasks {
 		a.printf("task %-5d records %d to %d of %s, %s\n", i, t.Start, t.End, t.Shard, progress.Bytes(t.ExpectedBytes))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/compaction"
 )
 
@@ -137,7 +138,7 @@ func (a *app) policyExplainCommand() *cobra.Command {
 				e.Groups = slices.Concat([]compaction.Group{}, e.Groups)
 				return a.printJSON(e)
 			}
-			a.printf("%s: %d shards, %d groups to compact\n", e.Table, e.Shards, len(e.Groups))
+			a.printf("%s: %s, %s to compact\n", e.Table, plural.Count(e.Shards, "shard"), plural.Count(len(e.Groups), "group"))
 			a.printGroups(plan)
 			for _, why := range slices.Sorted(maps.Keys(e.Left)) {
 				a.printf("skipped     %d: %s\n", e.Left[why], why)

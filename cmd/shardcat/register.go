@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
@@ -50,7 +51,7 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata cann
 			if a.json {
 				return a.printJSON(r)
 			}
-			a.printf("%s: %d shards with %d records, snapshot %d\n", t.Name(), len(r.Shards), r.Records, r.SnapshotID)
+			a.printf("%s: %s with %s, snapshot %d\n", t.Name(), plural.Count(len(r.Shards), "shard"), plural.Count(r.Records, "record"), r.SnapshotID)
 			return nil
 		},
 	}

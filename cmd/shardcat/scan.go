@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -258,17 +259,17 @@ func (a *app) printExplained(x explained) error {
 	a.printf("shards      %d of %d read; pruned: %d by partition, %d by bounds, %d by term filters, %d by statistics\n",
 		read, x.ShardsTotal, x.ShardsPrunedPartition, x.ShardsPrunedBounds, x.ShardsPrunedTerms, x.ShardsPrunedStats)
 	if x.ShardsPrunedKeys > 0 {
-		a.printf("key index   pruned %d shards\n", x.ShardsPrunedKeys)
+		a.printf("key index   pruned %s\n", plural.Count(x.ShardsPrunedKeys, "shard"))
 	}
 	a.printf("stripes     %d pruned\nblocks      %d read, %d pruned\n", x.StripesPruned, x.BlocksRead, x.BlocksPruned)
 	if x.StripesPrunedTerms > 0 {
-		a.printf("filters     term filters pruned %d stripes\n", x.StripesPrunedTerms)
+		a.printf("filters     term filters pruned %s\n", plural.Count(x.StripesPrunedTerms, "stripe"))
 	}
 	if x.StripesIndexed > 0 {
-		a.printf("indexes     used for %d stripes: %d GETs, %d bytes\n", x.StripesIndexed, x.IndexGets, x.IndexBytes)
+		a.printf("indexes     used for %s: %s, %s\n", plural.Count(x.StripesIndexed, "stripe"), plural.Count(x.IndexGets, "GET"), plural.Count(x.IndexBytes, "byte"))
 	}
 	if x.StripesUnindexed > 0 {
-		a.printf("scanned     %d stripes for HAS or HASPREFIX without a usable text index (table index add)\n", x.StripesUnindexed)
+		a.printf("scanned     %s for HAS or HASPREFIX without a usable text index (table index add)\n", plural.Count(x.StripesUnindexed, "stripe"))
 	}
 	if x.EncodingsSkipped > 0 {
 		a.printf("encodings   %d damaged or unknown; alternative encodings were read (verify lists them)\n", x.EncodingsSkipped)
@@ -277,6 +278,6 @@ func (a *app) printExplained(x explained) error {
 		a.printf("statistics  of %d fields are contradictory (verify lists them)\n", x.Contradictions)
 	}
 	a.printf("rows        %d matched\n", x.RowsMatched)
-	a.printf("requests    %d GETs, %d bytes; longest chain %d\n", x.IO.Gets, x.IO.GetBytes, x.IO.Depth)
+	a.printf("requests    %s, %s; longest chain %d\n", plural.Count(x.IO.Gets, "GET"), plural.Count(x.IO.GetBytes, "byte"), x.IO.Depth)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -67,13 +68,13 @@ type merged struct {
 
 func (a *app) printMerged(r *merge.Result, took time.Duration) error {
 	if !a.json {
-		a.printf("%s: %d shards, %d stripes, %d records; 0 bytes of data moved, a root of %d bytes written in %s\n",
-			r.URL, r.Inputs, r.Stripes, r.Records, r.Size, took.Round(time.Millisecond))
+		a.printf("%s: %s, %s, %s; 0 bytes of data moved, a root of %s written in %s\n",
+			r.URL, plural.Count(r.Inputs, "shard"), plural.Count(r.Stripes, "stripe"), plural.Count(r.Records, "record"), plural.Count(r.Size, "byte"), took.Round(time.Millisecond))
 		if r.DroppedIndexes > 0 {
-			a.printf("%d shard-scoped indexes dropped, because not all inputs have the same\n", r.DroppedIndexes)
+			a.printf("%s dropped, because not all inputs have the same\n", plural.Count(r.DroppedIndexes, "shard-scoped index"))
 		}
 		if r.JoinedIndexes > 0 {
-			a.printf("%d shard-scoped indexes merged from those of the inputs, %d bytes\n", r.JoinedIndexes, r.IndexBytes)
+			a.printf("%s merged from those of the inputs, %s\n", plural.Count(r.JoinedIndexes, "shard-scoped index"), plural.Count(r.IndexBytes, "byte"))
 		}
 		return nil
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -74,7 +75,7 @@ func (a *app) printVerified(url string, r *verify.Report) error {
 		if !r.OK {
 			verdict = "damaged"
 		}
-		a.printf("%s: %s; %d objects, %d bytes checked, %d bytes without checksum\n", url, verdict, r.Objects, r.Bytes, r.UnprotectedBytes)
+		a.printf("%s: %s; %s, %s checked, %s without checksum\n", url, verdict, plural.Count(r.Objects, "object"), plural.Count(r.Bytes, "byte"), plural.Count(r.UnprotectedBytes, "byte"))
 	}
 	if !r.OK {
 		return silently(exitCorrupt)

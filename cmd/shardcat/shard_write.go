@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -322,6 +323,6 @@ func (a *app) printWritten(w *shardfmt.Written, took time.Duration) error {
 	if a.json {
 		return a.printJSON(out)
 	}
-	a.printf("%s: %d records, %d bytes in %d objects, %s\n", out.URL, out.Records, out.Bytes, len(out.Objects), took.Round(time.Millisecond))
+	a.printf("%s: %s, %s in %s, %s\n", out.URL, plural.Count(out.Records, "record"), plural.Count(out.Bytes, "byte"), plural.Count(len(out.Objects), "object"), took.Round(time.Millisecond))
 	return nil
 }

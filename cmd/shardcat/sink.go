@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -157,7 +158,7 @@ func (a *app) printRows(ctx context.Context, s *schema.Schema, rows iter.Seq2[ar
 		err = flushErr
 	}
 	if capped && more && err == nil {
-		a.warn(fmt.Sprintf("printed the first %d rows; --all prints all, --limit N prints N", terminalRows))
+		a.warn(fmt.Sprintf("printed the first %s; --all prints all, --limit N prints N", plural.Count(terminalRows, "row")))
 	}
 	return written, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
@@ -52,7 +53,7 @@ const (
 )
 
 func (a *app) printStatistics(s *catalog.Statistics) {
-	a.printf("%d rows in %d shards, %s\n\n", s.Rows, s.Shards, progress.Bytes(s.Bytes))
+	a.printf("%s in %s, %s\n\n", plural.Count(s.Rows, "row"), plural.Count(s.Shards, "shard"), progress.Bytes(s.Bytes))
 	rows := [][]string{{"column", "type", "nulls", "distinct", "min", "max", "bytes", ""}}
 	largest := int64(1)
 	for _, c := range s.Columns {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -36,7 +37,7 @@ func (a *app) printDescription(t *catalog.Table) error {
 		return a.printJSON(d)
 	}
 	a.printf("table       %s\n", d.Name)
-	a.printf("records     %d in %d shards, %s of data\n", d.Records, d.Shards, progress.Bytes(d.DataBytes))
+	a.printf("records     %d in %s, %s of data\n", d.Records, plural.Count(d.Shards, "shard"), progress.Bytes(d.DataBytes))
 	a.printf("snapshots   %d\n", d.Snapshots)
 	a.printf("location    %s\nvault       %s\n", d.Location, d.Vault)
 	for _, p := range d.Partition {

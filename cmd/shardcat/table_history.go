@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 )
 
 func (a *app) tableHistoryCommand() *cobra.Command {
@@ -37,9 +38,9 @@ func (a *app) printHistory(t *catalog.Table) error {
 		if s.Current {
 			mark = "*"
 		}
-		a.printf("%s %-20d %s %-9s +%d −%d shards, %d shards and %d records after", mark, s.ID,
+		a.printf("%s %-20d %s %-9s +%d −%d shards, %s and %s after", mark, s.ID,
 			s.Time.UTC().Format(time.RFC3339), s.Operation, s.Number("added-data-files"), s.Number("deleted-data-files"),
-			s.Number("total-data-files"), s.Number("total-records"))
+			plural.Count(s.Number("total-data-files"), "shard"), plural.Count(s.Number("total-records"), "record"))
 		if len(s.Refs) > 0 {
 			a.printf(" (%s)", strings.Join(s.Refs, ", "))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
@@ -79,10 +80,10 @@ func (a *app) changeIndexes(ctx context.Context, name string, c indexChange) err
 		return a.printJSON(done)
 	}
 	if k := done.Keys; k != nil {
-		a.printf("%s: %d key indexes written; %d shards added, %d stripes read, %d levels merged; %d bytes written\n",
-			t.Name(), k.Indexes, k.Shards, k.StripesRead, k.LevelsMerged, k.BytesWritten)
+		a.printf("%s: %s written; %s added, %s read, %s merged; %s written\n",
+			t.Name(), plural.Count(k.Indexes, "key index"), plural.Count(k.Shards, "shard"), plural.Count(k.StripesRead, "stripe"), plural.Count(k.LevelsMerged, "level"), plural.Count(k.BytesWritten, "byte"))
 	}
-	a.printf("%s: %d indexes built, %d dropped, in %d shards; %d bytes written\n", t.Name(), done.Built, done.Dropped, done.Shards, done.BytesWritten)
+	a.printf("%s: %s built, %d dropped, in %s; %s written\n", t.Name(), plural.Count(done.Built, "index"), done.Dropped, plural.Count(done.Shards, "shard"), plural.Count(done.BytesWritten, "byte"))
 	return nil
 }
 
@@ -127,7 +128,7 @@ func (a *app) listIndexes(ctx context.Context, name string) error {
 		if s.Default {
 			kind = "default"
 		}
-		a.printf("%-40s %-11s %d of %d stripes, %d bytes\n", s.Spec, kind, s.Stripes, s.StripesTotal, s.Bytes)
+		a.printf("%-40s %-11s %d of %s, %s\n", s.Spec, kind, s.Stripes, plural.Count(s.StripesTotal, "stripe"), plural.Count(s.Bytes, "byte"))
 		if s.Problem != "" {
 			a.printf("    not used, or partially: %s\n", s.Problem)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -58,8 +59,8 @@ func (a *app) printTableVerified(r *catalog.VerifyResult) error {
 		if !r.OK {
 			verdict = "damaged; see shardcat repair"
 		}
-		a.printf("%s: %s; %d snapshots, %d manifests, %d shards, %d of them read with %d bytes\n",
-			r.Table, verdict, r.Snapshots, r.Manifests, r.Shards, r.ShardsRead, r.Bytes)
+		a.printf("%s: %s; %s, %s, %s, %d of them read with %s\n",
+			r.Table, verdict, plural.Count(r.Snapshots, "snapshot"), plural.Count(r.Manifests, "manifest"), plural.Count(r.Shards, "shard"), r.ShardsRead, plural.Count(r.Bytes, "byte"))
 	}
 	if !r.OK {
 		return silently(exitCorrupt)
@@ -120,14 +121,14 @@ func (a *app) printRepaired(r *catalog.RepairResult) error {
 			for _, f := range x.Faults {
 				a.printf("%s\n", f)
 			}
-			a.printf("  %s: %s (%d rows) %s\n", x.Action, x.Shard, x.Rows, x.Why)
+			a.printf("  %s: %s (%s) %s\n", x.Action, x.Shard, plural.Count(x.Rows, "row"), x.Why)
 		}
 		for _, f := range r.Left {
 			a.printf("left: ")
 			a.printFault(&f)
 		}
 		for _, m := range r.Remains {
-			a.printf("remains: %s, in %s: verify reports it, and gc stops if its root is lost, until %s\n", m.Shard, countOf(len(m.Snapshots), "snapshot"), untilText(&m, r.Table))
+			a.printf("remains: %s, in %s: verify reports it, and gc stops if its root is lost, until %s\n", m.Shard, plural.Count(len(m.Snapshots), "snapshot"), untilText(&m, r.Table))
 		}
 		left := len(r.Left)
 		for _, x := range r.Repairs {
@@ -139,7 +140,7 @@ func (a *app) printRepaired(r *catalog.RepairResult) error {
 		if r.DryRun {
 			lost = "would be lost"
 		}
-		a.printf("%s: %d damaged shards, %d faults left, %d rows %s\n", r.Table, len(r.Repairs), left, r.RowsLost, lost)
+		a.printf("%s: %s, %s left, %s %s\n", r.Table, plural.Count(len(r.Repairs), "damaged shard"), plural.Count(left, "fault"), plural.Count(r.RowsLost, "row"), lost)
 	}
 	if !r.OK {
 		return silently(exitCorrupt)
@@ -153,11 +154,4 @@ func untilText(m *catalog.Remain, table string) string {
 		return "the refs " + strings.Join(m.Refs, ", ") + " are dropped or moved, and the snapshots have expired"
 	}
 	return fmt.Sprintf("they expire: at %s, or now with shardcat expire %s --older-than 0s", m.Until.Format(time.RFC3339), table)
-}
-
-func countOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -186,7 +187,7 @@ func (r *run) land(cat *catalog.Catalog, src fileio.Source) error {
 	}
 	r.result.Table, r.result.Rows, r.result.ShardsBefore = r.table.Name().String(), in.Rows, len(in.Shards)
 	r.result.Vault = r.table.VaultFolder()
-	r.say("   table %s: %d rows in %d shards, %d bytes, one snapshot", r.result.Table, in.Rows, len(in.Shards), in.Bytes)
+	r.say("   table %s: %s in %s, %d bytes, one snapshot", r.result.Table, plural.Count(in.Rows, "row"), plural.Count(len(in.Shards), "shard"), in.Bytes)
 	return nil
 }
 
@@ -211,8 +212,8 @@ func (r *run) scan(when string, filtered *Reads) (scanned, error) {
 	io := r.client.Counters().Sub(counted)
 	*filtered = Reads{Gets: io.Gets, Bytes: io.GetBytes}
 	r.say("   scan %s compaction, WHERE %s", when, where)
-	r.say("     %d rows; of %d shards %d were ruled out by their bounds in the catalog; %d GETs, %d bytes, %d blocks read, %d skipped",
-		out.filtered.rows, stats.ShardsTotal, stats.ShardsPrunedBounds, io.Gets, io.GetBytes, stats.BlocksRead, stats.BlocksPruned)
+	r.say("     %s; bounds in the catalog pruned %d of %s; %s, %d bytes, %s read, %d skipped", plural.Count(out.filtered.rows, "row"), stats.ShardsPrunedBounds,
+		plural.Count(stats.ShardsTotal, "shard"), plural.Count(io.Gets, "GET"), io.GetBytes, plural.Count(stats.BlocksRead, "block"), stats.BlocksPruned)
 	out.all, err = r.sum(catalog.ScanOptions{}, nil)
 	return out, err
 }
@@ -225,18 +226,18 @@ func (r *run) compact() error {
 		return err
 	}
 	for _, g := range report.Plan.Groups {
-		r.say("   %s: %d shards → %d, %d records, %d bytes of data to move, %d GETs, %d PUTs", g.Mode, g.Inputs.Len(), g.Outputs,
-			g.Records, g.BytesMoved, g.Gets, g.Puts)
+		r.say("   %s: %s → %d, %s, %d bytes of data to move, %s, %s", g.Mode, plural.Count(g.Inputs.Len(), "shard"), g.Outputs,
+			plural.Count(g.Records, "record"), g.BytesMoved, plural.Count(g.Gets, "GET"), plural.Count(g.Puts, "PUT"))
 	}
 	r.result.ShardsAfter, r.result.BytesMoved = report.ShardsAfter, report.BytesMoved
-	r.say("   %d shards → %d", r.result.ShardsBefore, r.result.ShardsAfter)
+	r.say("   %s → %d", plural.Count(r.result.ShardsBefore, "shard"), r.result.ShardsAfter)
 	return nil
 }
 
 func (r *run) history() {
 	r.say("3. The table's history")
 	for _, s := range r.table.History() {
-		r.say("   %s  %-8s %d shards, %d records", s.Time.UTC().Format(time.RFC3339), s.Operation, s.Number("total-data-files"), s.Number("total-records"))
+		r.say("   %s  %-8s %s, %s", s.Time.UTC().Format(time.RFC3339), s.Operation, plural.Count(s.Number("total-data-files"), "shard"), plural.Count(s.Number("total-records"), "record"))
 	}
 }
 

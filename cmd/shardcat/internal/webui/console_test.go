@@ -148,7 +148,7 @@ func TestPagesShowWhatIs(t *testing.T) {
 		t.Errorf("content security policy %q", csp)
 	}
 	code, text, _ = g.ask(t, "GET", "/tables/default.t?where="+url.QueryEscape("id = 1"), nil, nil)
-	for _, want := range []string{"<rect class=\"s1\"", "concat", "bounds 2; 1 are left", "2024-01-01 02:00:00", "min-inputs", "Read-only"} {
+	for _, want := range []string{"<rect class=\"s1\"", "concat", "bounds 2; remaining: 1", "2024-01-01 02:00:00", "min-inputs", "Read-only"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page of the table (%d) lacks %q", code, want)
 		}

@@ -87,7 +87,7 @@ func TestChecksOnThePage(t *testing.T) {
 	if err := g.table.Catalog().Client().Delete(t.Context(), root, ""); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{"verify": "fault", "repair-dry-run": "1 shard would be mended, 1 rows would be lost"} {
+	for path, want := range map[string]string{"verify": "fault", "repair-dry-run": "1 shard would be repaired, 1 row would be lost"} {
 		code, text, _ := g.ask(t, "POST", "/tables/default.t/"+path, bearer, url.Values{})
 		if code != 200 || !strings.Contains(text, want) {
 			t.Errorf("%s: %d: %s", path, code, text)
