@@ -567,3 +567,107 @@ func TestLostRoots(t *testing.T) {
 		t.Errorf("%d shards; another object: %v", live, err)
 	}
 }
+
+// TestResumeAmongOthers: what an earlier process wrote is found behind jobs of other kinds, on a table with shards that it does not concern, before and
+// after its inputs.
+func TestResumeAmongOthers(t *testing.T) {
+	eachMode(t, func(t *testing.T, g *ground, policy Policy) {
+		tbl := g.load(nil)
+		ingest := func(from, hour int) {
+			t.Helper()
+			if _, err := tbl.Ingest(ctx, rows(from, 10), catalog.IngestOptions{CreationTime: time.Date(2030, 1, 1, hour, 0, 0, 0, time.UTC)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		killed := begun(t, tbl, modeOf(t), policy, Options{})
+		if err := killed.Write(ctx); err != nil {
+			t.Fatal(err)
+		}
+		tbl = g.load(nil)
+		ingest(500, 1)
+		ingest(600, 2)
+		if _, _, err := tbl.BeginJob(ctx, catalog.JobAppend, "a-first", nil, func(string) []string { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		before := contents(t, tbl)
+		open, err := tbl.Jobs(ctx, false)
+		if err != nil || len(open) != 2 {
+			t.Fatalf("%d open jobs, %v", len(open), err)
+		}
+		for _, order := range [][]*catalog.JobState{{open[1], open[0]}, {open[0], open[1]}} {
+			if order[0].Kind != catalog.JobAppend {
+				continue // the other job goes first
+			}
+			done, err := resumeEach(ctx, g.load(nil), order, policy, Options{Check: true})
+			if err != nil || len(done) != 1 || done[0].Inputs != 4 || done[0].Records != 40 {
+				t.Errorf("%+v, %v", done, err)
+			}
+		}
+		after := g.load(nil)
+		if got := contents(t, after); !slices.Equal(got, before) || after.Describe().Shards != 3 {
+			t.Errorf("%d rows became %d in %d shards", len(before), len(got), after.Describe().Shards)
+		}
+	})
+}
+
+// TestQuarantineForgets: a group is forgotten when none of its shards is live any more, and not before.
+func TestQuarantineForgets(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 2)
+	var live []string
+	for e, err := range tbl.Entries(ctx, catalog.At{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		live = append(live, e.Path)
+	}
+	q, err := LoadQuarantine(ctx, tbl, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(q.forget(ctx, tbl), (*Quarantine)(nil).forget(ctx, tbl)); err != nil {
+		t.Errorf("without groups: %v", err)
+	}
+	gone := tbl.VaultFolder() + "gone.amudai.shard"
+	for _, inputs := range [][]string{{gone, live[0]}, {gone + "-2", gone + "-3"}, {live[1]}} {
+		if err := q.Add(ctx, &Failure{Inputs: inputs, Error: "by a test"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.forget(ctx, tbl); err != nil {
+		t.Fatal(err)
+	}
+	again, err := LoadQuarantine(ctx, tbl, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*Quarantine{q, again} {
+		if len(x.Groups()) != 2 || !x.Holds(live[0]) || !x.Holds(live[1]) || x.Holds(gone+"-2") {
+			t.Errorf("%+v", x.Groups())
+		}
+	}
+}
+
+// TestLiveGroups: shards are found wherever they stand among the others, and keep the order that was asked for; one that is not live is a conflict.
+func TestLiveGroups(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	fill(t, tbl, 4)
+	var live []string
+	for e, err := range tbl.Entries(ctx, catalog.At{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		live = append(live, e.Path)
+	}
+	for _, inputs := range [][]string{live[:1], live[1:2], live[3:], {live[3], live[0]}, {live[0], live[3]}, {live[2], live[1], live[3]}} {
+		group, err := liveGroup(ctx, tbl, inputs)
+		if err != nil || !slices.Equal(group.Inputs.Paths(), inputs) || group.Records != int64(10*len(inputs)) {
+			t.Errorf("%v: %+v, %v", inputs, group, err)
+		}
+	}
+	if _, err := liveGroup(ctx, tbl, []string{live[0], tbl.VaultFolder() + "gone.amudai.shard"}); !errors.Is(err, catalog.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+}
