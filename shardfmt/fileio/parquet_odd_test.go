@@ -26,6 +26,8 @@ var oddParquet = []struct{ file, want, external string }{
 	{"odd/int96_beyond_the_day.parquet", `{"t":"1969-12-31T23:59:59.9999998Z"} {"t":"1970-01-01T00:00:00Z"}`, ""},
 	{"files/duplicate_names.parquet", `{"a":1,"a_1":"x"}`, `more than one column is named "a"`},
 	{"files/empty_name.parquet", `{"column1":1,"b":2}`, `column "" has no name`},
+	{"odd/v2_compressed_but_flagged_not.parquet", `{"col1":1,"col2":"a","col3":1.0,"col4":"a"} {"col1":2,"col2":"b","col3":2.0,"col4":"a"} {"col1":3,"col2":"c","col3":3.0,"col4":"a"} {"col1":4,"col2":"d","col3":4.0,"col4":"b"} {"col1":5,"col2":"e","col3":5.0,"col4":"b"}`, ""},
+	{"odd/v2_flagged_compressed_but_not.parquet", `{"n":7} {"n":-1} {"n":1125899906842624} {"n":3}`, ""},
 	{"files/old_list_structure.parquet", `{"a":[[1,2],[3,4]]}`, ""},
 }
 

@@ -96,6 +96,15 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	if err != nil {
 		return nil, damaged(err)
 	}
+	if parquetcodec.MayMisflag(p.MetaData()) {
+		source := struct {
+			io.ReaderAt
+			io.Seeker
+		}{parquetcodec.NewFlagFixer(r, p.MetaData()), r}
+		if p, err = file.NewParquetReader(source, file.WithReadProps(properties), file.WithMetadata(p.MetaData())); err != nil {
+			return nil, damaged(err)
+		}
+	}
 	columns := p.MetaData().Schema.NumColumns()
 	if columns > MaxFields {
 		return nil, damaged(ErrTooManyFields)

@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 )
 
 // Chunk is one column chunk, as the footer of its file describes it.
@@ -29,6 +30,8 @@ type Chunk struct {
 	depth   depth
 	// entries are how many values, nulls and empty lists the pages have.
 	entries uint64
+	// misflagged: pages may be compressed that are said not to be.
+	misflagged bool
 }
 
 // InList reports whether the column is below a list or map, so that nothing but the page map says how many positions it has.
@@ -55,7 +58,8 @@ func (f *Footer) Chunk(group, column int) (*Chunk, error) {
 	if m.CryptoMetadata() != nil {
 		return nil, corrupt.Unsupported(f.body, "column %q is encrypted", c.Path())
 	}
-	out := &Chunk{storage: metapb.ParquetStorageType(m.Type()), codec: m.Compression(), column: c, element: f.elements[column], File: m.FilePath(), depth: depthOf(c)}
+	out := &Chunk{storage: metapb.ParquetStorageType(m.Type()), codec: m.Compression(), column: c, element: f.elements[column], File: m.FilePath(), depth: depthOf(c),
+		misflagged: m.Compression() != compress.Codecs.Uncompressed && parquetcodec.MayMisflag(f.meta)}
 	return out, f.place(out, m, f.Rows(group))
 }
 

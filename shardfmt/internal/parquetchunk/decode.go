@@ -16,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -110,6 +111,9 @@ func (d *Decoder) Decode(dict, pages []byte, n int, base uint64, mem *budget.Acc
 			}
 		}
 		alloc.take(2 * (len(dict) + len(pages)))
+		if d.chunk.misflagged {
+			pages = parquetcodec.FixFlags(pages)
+		}
 		raw, err := d.read(dict, pages, n, alloc)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 )
 
 // maxPageRows bounds the rows of a page: those of known writers have up to 1 MiB of values, or 20,000 rows.
@@ -64,6 +65,9 @@ func (c *Chunk) eachPage(data []byte, mem *budget.Account, do func(page file.Pag
 	alloc := &charged{mem: mem}
 	err := guarded(func() error {
 		alloc.take(len(data))
+		if c.misflagged {
+			data = parquetcodec.FixFlags(data)
+		}
 		source, err := newCounted(data)
 		if err != nil {
 			return err
