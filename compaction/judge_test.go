@@ -671,3 +671,59 @@ func TestLiveGroups(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestWhatIsWrittenAnew: shards at the target count for the depth only where the policy lets them be written anew and their time is known, and a shard that
+// a rebuild would write as it is is left alone.
+func TestWhatIsWrittenAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		overlap, noRebuild, untimed bool
+		need                        need
+		why                         string
+		want                        bool
+	}{
+		"records":       {true, false, false, noNeed, hasRecords, true},
+		"bytes":         {true, false, false, noNeed, hasSize, true},
+		"small":         {true, false, false, noNeed, "", false},
+		"tagged":        {true, false, false, noNeed, "tagged", false},
+		"without depth": {false, false, false, noNeed, hasRecords, false},
+		"not allowed":   {true, true, false, noNeed, hasRecords, false},
+		"unknown time":  {true, false, true, noNeed, hasSize, false},
+		"another need":  {true, false, false, deletedRecords, hasSize, false},
+	} {
+		p := plannerOf(smallPolicy(func(p *Policy) { p.NoRebuild = c.noRebuild }))
+		p.overlap = c.overlap
+		e := small(1, func(e *manifest.Entry) {
+			if c.untimed {
+				e.Created = manifest.CreationRange{}
+			}
+		})
+		if got := p.mayOverlap(e, c.need, c.why); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for name, c := range map[string]struct {
+		order string
+		entry func(*manifest.Entry)
+		want  bool
+	}{
+		"as it would be":   {"", nil, true},
+		"another shape":    {"", func(e *manifest.Entry) { e.Shape = 6 }, false},
+		"deleted records":  {"", func(e *manifest.Entry) { e.Deleted = 1 }, false},
+		"two stripes":      {"", func(e *manifest.Entry) { e.Stripes = 2 }, false},
+		"in order":         {"id", func(e *manifest.Entry) { e.SortOrderID = 1 }, true},
+		"in none":          {"id", nil, false},
+		"order not wanted": {"", func(e *manifest.Entry) { e.SortOrderID = 1 }, true},
+	} {
+		p := plannerOf(smallPolicy(func(p *Policy) { p.Order = c.order }))
+		p.shapes = &shapes{current: map[int64]bool{5: true}}
+		at := p.kept.add(small(1, func(e *manifest.Entry) {
+			e.Shape = 5
+			if c.entry != nil {
+				c.entry(e)
+			}
+		}))
+		if got := p.rebuiltAlready(&run{inputs: []place{at}}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
