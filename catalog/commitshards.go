@@ -126,6 +126,7 @@ func (t *Table) commitRuns(ctx context.Context, j *Job, runs []*writtenRun, out 
 	}
 	var shards []*writtenShard
 	for _, r := range runs {
+		out.IndexBytes += max(0, r.record.IndexBytes)
 		for i := range r.record.Shards {
 			shards = append(shards, &r.record.Shards[i])
 		}

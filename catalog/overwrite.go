@@ -10,10 +10,11 @@ import (
 // OverwriteResult is what Overwrite did.
 type OverwriteResult struct {
 	DeleteResult
-	// Shards that were added, with RowsAdded and BytesAdded stored for them.
+	// Shards that were added, with RowsAdded and BytesAdded stored for them; IndexBytes are those of the objects of indexes besides.
 	Shards     []string `json:"shards"`
 	RowsAdded  int64    `json:"rows_added"`
 	BytesAdded int64    `json:"bytes_added"`
+	IndexBytes int64    `json:"index_bytes,omitempty"`
 }
 
 // Overwrite puts the records of a source in the place of the rows for which a filter is true, in one snapshot: a
@@ -63,6 +64,7 @@ func (r *removal) overwrite(ctx context.Context, src RecordSource, project *proj
 	for _, e := range r.add {
 		out.Shards, out.BytesAdded = append(out.Shards, e.Path), out.BytesAdded+e.StoredBytes
 	}
+	out.IndexBytes = w.indexBytes
 	deleted, err := r.run(ctx)
 	if err != nil {
 		return nil, err

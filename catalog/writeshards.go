@@ -28,9 +28,10 @@ type WrittenShards struct {
 	// Part as it was given.
 	Part string `json:"part,omitempty"`
 	Rows int64  `json:"rows"`
-	// Shards and Bytes were stored.
-	Shards int   `json:"shards"`
-	Bytes  int64 `json:"bytes"`
+	// Shards and Bytes were stored; IndexBytes are those of the objects of indexes besides.
+	Shards     int   `json:"shards"`
+	Bytes      int64 `json:"bytes"`
+	IndexBytes int64 `json:"index_bytes,omitempty"`
 	// CommitResult is the commit of the job, if it was committed before.
 	Committed *CommitResult `json:"committed,omitempty"`
 }
@@ -40,6 +41,8 @@ type writtenRecord struct {
 	Version int            `json:"version"`
 	Part    string         `json:"part,omitempty"`
 	Shards  []writtenShard `json:"shards"`
+	// IndexBytes are those of the objects of indexes.
+	IndexBytes int64 `json:"index_bytes,omitempty"`
 }
 
 // writtenShard is what the root of a shard does not tell.
@@ -102,7 +105,8 @@ func (t *Table) writeRun(ctx context.Context, src RecordSource, project *project
 	if err != nil {
 		return nil, err
 	}
-	record := writtenRecord{Version: recordVersion, Part: part, Shards: []writtenShard{}}
+	out.IndexBytes = w.indexBytes
+	record := writtenRecord{Version: recordVersion, Part: part, Shards: []writtenShard{}, IndexBytes: w.indexBytes}
 	for _, e := range entries {
 		out.Shards, out.Bytes = out.Shards+1, out.Bytes+e.StoredBytes
 		record.Shards = append(record.Shards, writtenShard{

@@ -3,6 +3,7 @@ package compaction_test
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -48,10 +49,12 @@ func TestMetadataSteps(t *testing.T) {
 		}
 		return done.Rows
 	}
-	for _, c := range []struct {
-		appends                 int
-		countSteps, appendSteps int
-	}{{99, 4, 8}, {100, 4, 10}} {
+	type steps struct{ appends, countSteps, appendSteps int }
+	cases := []steps{{99, 4, 8}, {100, 4, 10}}
+	if os.Getenv("SHARDCAT_FULL") != "" {
+		cases = append(cases, steps{1000, 4, 8})
+	}
+	for _, c := range cases {
 		s := newSlowStore(t)
 		s.many(t, c.appends)
 		got := s.measure(t, count)

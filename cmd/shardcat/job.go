@@ -60,7 +60,7 @@ written nothing.`,
 			case in.Before:
 				a.printf("%s: this job was committed before, in snapshot %d; nothing was added\n", t.Name(), in.SnapshotID)
 			default:
-				a.printf("%s: %s in %s, %s stored, snapshot %d\n", t.Name(), plural.Count(in.Rows, "row"), plural.Count(len(in.Shards), "shard"), progress.Bytes(in.Bytes), in.SnapshotID)
+				a.printf("%s: %s in %s, %s stored%s, snapshot %d\n", t.Name(), plural.Count(in.Rows, "row"), plural.Count(len(in.Shards), "shard"), progress.Bytes(in.Bytes), indexesText(in.IndexBytes), in.SnapshotID)
 			}
 			return nil
 		},
@@ -124,7 +124,7 @@ func (a *app) writeUncommitted(ctx context.Context, what ingestion, part string)
 	case w.Committed != nil:
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was written\n", t.Name(), w.Committed.SnapshotID)
 	default:
-		a.printf("%s: %s in %s, %s stored; they come with: job commit %s %s %s\n", t.Name(), plural.Count(w.Rows, "row"), plural.Count(w.Shards, "shard"), progress.Bytes(w.Bytes), what.name, w.JobID, w.Run)
+		a.printf("%s: %s in %s, %s stored%s; they come with: job commit %s %s %s\n", t.Name(), plural.Count(w.Rows, "row"), plural.Count(w.Shards, "shard"), progress.Bytes(w.Bytes), indexesText(w.IndexBytes), what.name, w.JobID, w.Run)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/internal/progress"
 )
 
 func (a *app) overwriteCommand() *cobra.Command {
@@ -61,6 +62,7 @@ func (a *app) printOverwritten(t *catalog.Table, o *catalog.OverwriteResult) err
 		a.printf("%s: this job was committed before, in snapshot %d; nothing was replaced\n", t.Name(), o.SnapshotID)
 		return nil
 	}
-	a.printf("%s: replaced %s by %s in %s; snapshot %d\n", t.Name(), deletedText(&o.DeleteResult), plural.Count(o.RowsAdded, "row"), plural.Count(len(o.Shards), "shard"), o.SnapshotID)
+	a.printf("%s: replaced %s by %s in %s, %s stored%s; snapshot %d\n", t.Name(), deletedText(&o.DeleteResult), plural.Count(o.RowsAdded, "row"), plural.Count(len(o.Shards), "shard"),
+		progress.Bytes(o.BytesAdded), indexesText(o.IndexBytes), o.SnapshotID)
 	return nil
 }
