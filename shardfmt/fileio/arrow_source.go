@@ -201,6 +201,9 @@ func (s *arrowStream) close() error {
 	return s.body.Close()
 }
 
+// noEncoding is said of pages that the library does not decode.
+const noEncoding = "a column has an encoding that is not read for its type, as DELTA_BYTE_ARRAY of FIXED_LEN_BYTE_ARRAY: leave it out, or write the file with other encodings"
+
 // damaged is an error of a library that reads a file's bytes.
 func damaged(err error) error {
 	if errors.Is(err, arrowtype.ErrVersion) {
@@ -209,6 +212,8 @@ func damaged(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "decrypt"):
 		return corrupt.Unsupported(-1, "the file is encrypted: write it without encryption")
+	case strings.Contains(text, "unimplemented encoding"):
+		return corrupt.Unsupported(-1, noEncoding)
 	case strings.Contains(text, "exceeds configured limit"):
 		return corrupt.Unsupported(-1, "a page of the file is larger than the memory for it: a larger limit (--max-memory) allows more")
 	case strings.Contains(text, "INT96 timestamp is outside"):

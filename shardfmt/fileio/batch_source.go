@@ -357,6 +357,10 @@ func (s *batchSource) take(raw arrow.RecordBatch) (err error) {
 // guard turns a panic of a library on bytes that make no sense into an error.
 func guard(err *error, name string) {
 	if r := recover(); r != nil {
+		if strings.Contains(fmt.Sprint(r), "unimplemented encoding") {
+			*err = corrupt.Locate(corrupt.Unsupported(-1, noEncoding), name, -1)
+			return
+		}
 		*err = &corrupt.Error{Kind: corrupt.ErrCorrupt, Object: name, Offset: -1, What: "invalid file: " + panicked(r)}
 	}
 }

@@ -1,6 +1,7 @@
 package fileio_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
@@ -78,5 +80,32 @@ func TestOddParquet(t *testing.T) {
 				t.Errorf("%+v %v", r, err)
 			}
 		})
+	}
+}
+
+// An encoding that is not read makes a file unsupported, not corrupt, copied as well as referred to.
+func TestParquetOfOtherEncodings(t *testing.T) {
+	for _, name := range []string{"flba_delta_byte_array.parquet", "flba_delta_nested.parquet"} {
+		sp := blobio.NewClient()
+		defer sp.Close()
+		b, err := os.ReadFile("testdata/odd/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := "mem://encodings-" + strings.NewReplacer("_", "-", ".", "-").Replace(name) + "/"
+		if err := sp.Put(t.Context(), folder+name, b); err != nil {
+			t.Fatal(err)
+		}
+		src, err := fileio.OpenSource(t.Context(), sp, []string{folder + name}, fileio.SourceOptions{InProcess: true})
+		if err == nil {
+			_, err = src.Next(t.Context())
+			src.Close()
+		}
+		_, external := shardfmt.WriteExternalParquet(t.Context(), sp, folder+"over.amudai.shard", []string{folder + name}, shardfmt.ExternalOptions{})
+		for _, err := range []error{err, external} {
+			if !errors.Is(err, corrupt.ErrUnsupported) || errors.Is(err, corrupt.ErrCorrupt) || !strings.Contains(err.Error(), "DELTA_BYTE_ARRAY") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }
