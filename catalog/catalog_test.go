@@ -51,7 +51,7 @@ func (g *ground) open(killer *crashtest.Killer, wrap func(icecatalog.Catalog) ic
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Wrap: wrap,
+		Client: blobio.NewClient(), Metadata: blobio.NewClient(), wrap: wrap,
 	}
 	if killer != nil {
 		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
@@ -59,7 +59,7 @@ func (g *ground) open(killer *crashtest.Killer, wrap func(icecatalog.Catalog) ic
 				g.t.Fatal(err)
 			}
 		}
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
+		o.wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := Open(context.Background(), o)
 	if err != nil {

@@ -51,7 +51,7 @@ func (g *timed) catalog(killer *crashtest.Killer) *Catalog {
 		}
 	}
 	if killer != nil {
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
+		o.wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
 	}
 	c, err := Open(context.Background(), o)
 	if err != nil {

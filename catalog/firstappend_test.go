@@ -57,7 +57,7 @@ func TestIngestNewIsOneCommit(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Errorf("metadata files %v, %v", found, err)
 	}
-	if n := len(tbl.Metadata().Schemas()); n != 1 {
+	if n := len(tbl.ice.Metadata().Schemas()); n != 1 {
 		t.Errorf("%d schemas", n)
 	}
 	loaded, err := c.Load(context.Background(), tableName)

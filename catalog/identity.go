@@ -125,7 +125,7 @@ func (c *Catalog) ensureIdentity(ctx context.Context, namespace string) (string,
 	return read()
 }
 
-// namespaceProperties reads properties without what Options.Wrap puts around the catalog of a database.
+// namespaceProperties reads properties without what icebergaccess.Wrap puts around the catalog of a database.
 func (c *Catalog) namespaceProperties(ctx context.Context, ident []string) (iceberg.Properties, error) {
 	if c.sql != nil {
 		return c.sql.LoadNamespaceProperties(ctx, ident)

@@ -58,9 +58,6 @@ type Options struct {
 	RetryBudget time.Duration
 	// Agent names the program in requests to a REST catalog, "shardcat" and its version if empty.
 	Agent string
-	// Wrap, if not nil, puts something between this package and the Iceberg catalog (metrics, faults in tests). Writers
-	// of a wrapped catalog don't stand in line; they pause between attempts.
-	Wrap func(icecatalog.Catalog) icecatalog.Catalog
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
 	// Log takes warnings, slog.Default() if nil.
@@ -68,6 +65,8 @@ type Options struct {
 
 	// unnamed: no warehouse was given, and a server is told of none.
 	unnamed bool
+	// wrap, if not nil, is what icebergaccess.Wrap was told.
+	wrap func(icecatalog.Catalog) icecatalog.Catalog
 }
 
 // KnowsWarehouse reports whether the warehouse is a name that only the REST catalog knows, and no folder or URL.
@@ -95,7 +94,7 @@ type Catalog struct {
 	registrar registrar
 	// line of the writers of a table, nil if the catalog can't keep one.
 	line commitLine
-	// sql is the catalog where it is an SQL database, without what Options.Wrap put around it.
+	// sql is the catalog where it is an SQL database, without what icebergaccess.Wrap put around it.
 	sql   *sqlTables
 	known registeredTables
 	// claimed are the vault folders, by table, that were found to be this catalog's own.
@@ -240,7 +239,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 	c.fs = store.fs
 	if tables, ok := ice.(*sqlTables); ok {
 		ice, c.sql = tables.useIO(store.fs), tables
-		if c.opts.Wrap == nil {
+		if c.opts.wrap == nil {
 			c.line = &sqlLine{tables: tables}
 		}
 	} else {
@@ -253,8 +252,8 @@ func (c *Catalog) connect(ctx context.Context) error {
 		ice = served
 	}
 	c.ice, c.identity, c.vended = ice, identity, keys
-	if c.opts.Wrap != nil {
-		c.ice = c.opts.Wrap(ice)
+	if c.opts.wrap != nil {
+		c.ice = c.opts.wrap(ice)
 		if r, ok := c.ice.(registrar); ok && c.registrar != nil {
 			c.registrar = r
 		}

@@ -84,7 +84,7 @@ func TestAdvanceDeletesNoState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := metadataState{at: second.MetadataLocation(), number: number, meta: second.Metadata()}
+	state := metadataState{at: second.MetadataLocation(), number: number, meta: second.ice.Metadata()}
 	if _, err := c.advance(ctx, tableName, first, state); err == nil {
 		t.Error("the pointer was moved although another writer had moved it")
 	}

@@ -65,14 +65,14 @@ func TestCollectRefusesSharedFiles(t *testing.T) {
 	for name, share := range map[string]func(t *testing.T, c *Catalog, one, other *Table) []Name{
 		"registered under a second name by another engine": func(t *testing.T, c *Catalog, one, _ *Table) []Name {
 			twin := Name{"default", "twin"}
-			first := slices.Collect(one.Metadata().PreviousFiles())[0].MetadataFile
+			first := slices.Collect(one.ice.Metadata().PreviousFiles())[0].MetadataFile
 			if _, err := c.registrar.RegisterTable(context.Background(), twin.identifier(), first); err != nil {
 				t.Fatal(err)
 			}
 			return []Name{one.name, twin}
 		},
 		"registered in another catalog of the database": func(t *testing.T, c *Catalog, one, _ *Table) []Name {
-			first := slices.Collect(one.Metadata().PreviousFiles())[0].MetadataFile
+			first := slices.Collect(one.ice.Metadata().PreviousFiles())[0].MetadataFile
 			if _, err := c.sql.db.Exec("INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location) VALUES ('spark', 'default', 'people', ?)", first); err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestCollectRefusesSharedFiles(t *testing.T) {
 			return []Name{one.name, two}
 		},
 		"entries of another table": func(t *testing.T, _ *Catalog, one, other *Table) []Name {
-			theirs := other.Metadata().CurrentSnapshot()
+			theirs := other.ice.Metadata().CurrentSnapshot()
 			edit(t, one.MetadataLocation(), func(m map[string]any) {
 				mine := m["snapshots"].([]any)[0].(map[string]any)
 				mine["manifest-list"] = theirs.ManifestList
@@ -227,7 +227,7 @@ func TestRecoverRefusesASecondName(t *testing.T) {
 		t.Fatal(err)
 	}
 	ingest(t, tbl, IngestOptions{}, rows(0, 10))
-	first := slices.Collect(tbl.Metadata().PreviousFiles())[0].MetadataFile
+	first := slices.Collect(tbl.ice.Metadata().PreviousFiles())[0].MetadataFile
 	if _, err := c.Recover(ctx, first, RecoverOptions{As: Name{"fresh", "twin"}}); !errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), "default.people") {
 		t.Errorf("a second name: %v", err)
 	}

@@ -85,7 +85,7 @@ func TestSortOrder(t *testing.T) {
 	if err := tbl.SortBy(ctx, []OrderKey{{Column: "id", Descending: true}, {Column: "ts"}}); err != nil {
 		t.Fatal(err)
 	}
-	if id := tbl.Metadata().DefaultSortOrder(); id != 1 {
+	if id := tbl.ice.Metadata().DefaultSortOrder(); id != 1 {
 		t.Errorf("order %d", id)
 	}
 	// What is rebuilt gets the order.

@@ -158,9 +158,6 @@ func (t *Table) Location() string { return t.ice.Location() }
 // MetadataLocation is the current metadata file.
 func (t *Table) MetadataLocation() string { return t.ice.MetadataLocation() }
 
-// Metadata is Iceberg's metadata of the table.
-func (t *Table) Metadata() table.Metadata { return t.ice.Metadata() }
-
 // Catalog that the table was loaded from.
 func (t *Table) Catalog() *Catalog { return t.cat }
 

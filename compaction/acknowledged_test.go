@@ -8,6 +8,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // missingOnce answers the first load after a successful commit with "no such table", as a server behind a balancer may that fails over.
@@ -37,7 +38,7 @@ func TestAcknowledgedCompaction(t *testing.T) {
 	fill(t, tbl, 4)
 	before := len(contents(t, tbl))
 	o := g.options()
-	o.Wrap = func(ice icecatalog.Catalog) icecatalog.Catalog { return &missingOnce{Catalog: ice} }
+	icebergaccess.Wrap(&o, func(ice icecatalog.Catalog) icecatalog.Catalog { return &missingOnce{Catalog: ice} })
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)

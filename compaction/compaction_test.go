@@ -21,6 +21,7 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -70,7 +71,7 @@ func (g *ground) open(killer *crashtest.Killer) *catalog.Catalog {
 				g.t.Fatal(err)
 			}
 		}
-		o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
+		icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} })
 	}
 	c, err := catalog.Open(ctx, o)
 	if err != nil {

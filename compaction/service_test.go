@@ -15,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // serve runs a service until it is stopped; runs are told on the channel.
@@ -318,10 +319,9 @@ func TestServiceOutlivesUnreadableIndexes(t *testing.T) {
 	tbl := g.create()
 	fill(t, tbl, 2)
 	var other icecatalog.Catalog
-	c, err := catalog.Open(ctx, catalog.Options{
-		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(),
-		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { other = c; return c },
-	})
+	o := catalog.Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient()}
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { other = c; return c })
+	c, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // hangingLists is a catalog whose lists of tables hang while hang is set, until their context ends.
@@ -36,7 +37,7 @@ func TestHangingListKeepsNoTableWaiting(t *testing.T) {
 	fill(t, g.create(), 3)
 	hang, hanged := &atomic.Bool{}, &atomic.Int64{}
 	o := g.options()
-	o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &hangingLists{c, hang, hanged} }
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { return &hangingLists{c, hang, hanged} })
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)

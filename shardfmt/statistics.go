@@ -6,10 +6,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/shardcat/shardcat/shardfmt/inspect"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 	"github.com/shardcat/shardcat/shardfmt/internal/stats"
+	"github.com/shardcat/shardcat/shardfmt/internal/valuejson"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -80,7 +80,7 @@ func (s *Statistics) Result() StatisticsResult {
 	}
 	r.Rows, r.Nulls = d.PositionCount, d.GetNullCount()
 	if b := d.RangeStats; b != nil {
-		r.Min, r.Max = inspect.Value(b.MinValue, s.node), inspect.Value(b.MaxValue, s.node)
+		r.Min, r.Max = valuejson.Of(b.MinValue, s.node), valuejson.Of(b.MaxValue, s.node)
 		r.Inexact = !b.MinInclusive || !b.MaxInclusive
 	}
 	if n := d.Cardinality; n != nil && n.Count != nil {

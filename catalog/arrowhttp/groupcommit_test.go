@@ -18,6 +18,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // heldCommits is a catalog whose first commit waits for ready, and whose commits take a while.
@@ -47,8 +48,9 @@ func TestAppendsShareSnapshots(t *testing.T) {
 		}
 		t.Error("the other appends wrote no roots")
 	}}
-	cat, err := catalog.Open(t.Context(), catalog.Options{URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: dir,
-		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { held.Catalog = c; return held }})
+	o := catalog.Options{URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: dir}
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { held.Catalog = c; return held })
+	cat, err := catalog.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

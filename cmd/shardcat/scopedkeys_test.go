@@ -15,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // TestAllTablesByTheirOwnKeys: commands over all tables of a REST catalog that hands out keys for one table each, in one bucket. The
@@ -49,7 +50,7 @@ func TestAllTablesByTheirOwnKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		folders["KEY"+strings.ToUpper(name)] = strings.Trim(u.Path, "/") + "/"
-		answers[name], err = json.Marshal(map[string]any{"metadata-location": tbl.MetadataLocation(), "metadata": tbl.Metadata(), "config": map[string]string{},
+		answers[name], err = json.Marshal(map[string]any{"metadata-location": tbl.MetadataLocation(), "metadata": icebergaccess.MetadataOf(tbl), "config": map[string]string{},
 			"storage-credentials": []any{map[string]any{"prefix": tbl.Location(), "config": map[string]string{"s3.access-key-id": "KEY" + strings.ToUpper(name),
 				"s3.secret-access-key": "x", "s3.endpoint": s.URL, "s3.path-style-access": "true", "s3.region": "eu-west-3"}}}})
 		if err != nil {

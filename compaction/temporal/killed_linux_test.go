@@ -17,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
@@ -111,7 +112,7 @@ func killedWorker(t *testing.T, text string) {
 			t.Fatal(err)
 		}
 	}
-	o.Wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} })
 	tables, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/valuejson"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -54,7 +55,7 @@ func describeIndex(scope string, d *metapb.IndexDescriptor, names *schema.Schema
 	}
 	for _, p := range d.Properties {
 		x.Properties = append(x.Properties, Property{
-			Scope: scope, Bag: "index", Name: p.GetName(), Kind: meta.Kind(p.GetValue()), Value: valueJSON(p.GetValue(), nil),
+			Scope: scope, Bag: "index", Name: p.GetName(), Kind: meta.Kind(p.GetValue()), Value: valuejson.Of(p.GetValue(), nil),
 		})
 	}
 	for _, a := range d.Artifacts {

@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/valuejson"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -188,7 +189,7 @@ func (v *inspector) property(anchor string, pair *metapb.NameValuePair) (Propert
 	is := pair.GetValue()
 	out := Property{Name: pair.GetName()}
 	if is.GetDataRef() != nil {
-		out.Ref = valueJSON(is, nil)
+		out.Ref = valuejson.Of(is, nil)
 	}
 	if out.Name != meta.PropertyObjects {
 		meant, err := v.r.Follow(v.ctx, anchor, is)
@@ -202,7 +203,7 @@ func (v *inspector) property(anchor string, pair *metapb.NameValuePair) (Propert
 			is = meant
 		}
 	}
-	out.Kind, out.Value = meta.Kind(is), valueJSON(is, nil)
+	out.Kind, out.Value = meta.Kind(is), valuejson.Of(is, nil)
 	return out, nil
 }
 

@@ -2,16 +2,13 @@ package inspect
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/shardcat/shardcat/internal/decimal"
-	"github.com/shardcat/shardcat/internal/literal"
-	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/valuejson"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -46,7 +43,7 @@ func (e *extents) total() int64 {
 // messageJSON prints a statistics message with the names of its fields, without bytes and property bags, which are
 // shown elsewhere. Values of ranges and constants are printed as values of node n.
 func messageJSON(m proto.Message, n *schema.Node) json.RawMessage {
-	return mustJSON(messageMap(m.ProtoReflect(), n))
+	return valuejson.Marshal(messageMap(m.ProtoReflect(), n))
 }
 
 // flags are the fields of messages that are shown also where they are false.
@@ -80,104 +77,13 @@ func messageMap(m protoreflect.Message, n *schema.Node) map[string]any {
 func single(f protoreflect.FieldDescriptor, v protoreflect.Value, n *schema.Node) any {
 	switch f.Kind() {
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
-		return floatJSON(v.Float(), nil) // statistics may hold NaN and infinities, which JSON has no numbers for
+		return valuejson.Float(v.Float(), nil) // statistics may hold NaN and infinities, which JSON has no numbers for
 	case protoreflect.MessageKind:
 	default:
 		return v.Interface()
 	}
 	if value, ok := v.Message().Interface().(*metapb.AnyValue); ok {
-		return valueJSON(value, n)
+		return valuejson.Of(value, n)
 	}
 	return messageMap(v.Message(), n)
-}
-
-// Value is a value of statistics as rows print values of the field; n may be nil.
-func Value(v *metapb.AnyValue, n *schema.Node) json.RawMessage { return valueJSON(v, n) }
-
-// valueJSON prints a value as rows print it; n, if not nil, is the field it belongs to.
-func valueJSON(v *metapb.AnyValue, n *schema.Node) json.RawMessage {
-	switch k := v.GetKind().(type) {
-	case nil, *metapb.AnyValue_NullValue:
-		return json.RawMessage("null")
-	case *metapb.AnyValue_U64Value:
-		if n != nil && n.Basic == schema.DateTime {
-			return textJSON(literal.AppendDateTime(nil, int64(k.U64Value)))
-		}
-	case *metapb.AnyValue_I64Value:
-		if n != nil && n.IsTimeSpan() {
-			return textJSON(literal.AppendTimeSpan(nil, k.I64Value))
-		}
-	case *metapb.AnyValue_DoubleValue:
-		return floatJSON(k.DoubleValue, n)
-	case *metapb.AnyValue_DatetimeValue:
-		return textJSON(literal.AppendDateTime(nil, int64(k.DatetimeValue.GetTicks())))
-	case *metapb.AnyValue_TimespanValue:
-		return textJSON(literal.AppendTimeSpan(nil, int64(k.TimespanValue.GetTicks())))
-	case *metapb.AnyValue_DecimalValue:
-		if len(k.DecimalValue) == decimal.Size {
-			return mustJSON(decimal.Value(k.DecimalValue).String())
-		}
-	case *metapb.AnyValue_BytesValue:
-		if n != nil && n.Basic == schema.Guid && len(k.BytesValue) == 16 {
-			return textJSON(literal.AppendGuid(nil, k.BytesValue))
-		}
-	}
-	return plainValue(v)
-}
-
-// plainValue prints the kinds whose form no field changes.
-func plainValue(v *metapb.AnyValue) json.RawMessage {
-	switch k := v.GetKind().(type) {
-	case *metapb.AnyValue_BoolValue:
-		return mustJSON(k.BoolValue)
-	case *metapb.AnyValue_U64Value:
-		return mustJSON(k.U64Value)
-	case *metapb.AnyValue_I64Value:
-		return mustJSON(k.I64Value)
-	case *metapb.AnyValue_StringValue:
-		return mustJSON(k.StringValue)
-	case *metapb.AnyValue_BytesValue:
-		return mustJSON(k.BytesValue)
-	case *metapb.AnyValue_DecimalValue:
-		return mustJSON(k.DecimalValue)
-	case *metapb.AnyValue_DataRef:
-		start, end := k.DataRef.GetRange().GetStart(), k.DataRef.GetRange().GetEnd()
-		return mustJSON(map[string]any{"url": k.DataRef.GetUrl(), "start": start, "end": end})
-	case *metapb.AnyValue_ListValue:
-		list := []json.RawMessage{}
-		for _, e := range k.ListValue.GetElements() {
-			list = append(list, valueJSON(e, nil))
-		}
-		return mustJSON(list)
-	case *metapb.AnyValue_StructValue:
-		fields := []map[string]any{}
-		for _, f := range k.StructValue.GetFields() {
-			fields = append(fields, map[string]any{"name": f.GetName(), "kind": meta.Kind(f.GetValue()), "value": valueJSON(f.GetValue(), nil)})
-		}
-		return mustJSON(fields)
-	}
-	return json.RawMessage("null")
-}
-
-func floatJSON(f float64, n *schema.Node) json.RawMessage {
-	bits := 64
-	if n != nil && n.Basic == schema.Float32 && float64(float32(f)) == f { // any other was not stored by a writer of floats
-		bits = 32
-	}
-	text := literal.AppendFloat(nil, f, bits)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return textJSON(text)
-	}
-	return text
-}
-
-func textJSON(text []byte) json.RawMessage { return mustJSON(string(text)) }
-
-// mustJSON marshals what can't fail: maps, lists and scalars of this package's own making.
-func mustJSON(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return b
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/catalogfault"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
@@ -178,11 +179,13 @@ func (w *world) session(t *testing.T, mount func(*testing.T, *blobio.Client)) *s
 	r := &session{ctx: t.Context(), root: w.store.root, client: newSpace(), meta: newSpace()}
 	mount(t, r.client)
 	mount(t, r.meta)
-	var err error
-	r.tables, err = catalog.Open(r.ctx, catalog.Options{
+	o := catalog.Options{
 		URI: cmp.Or(w.store.uri, "sqlite:"+filepath.Join(w.catalog, "catalog.db")), Warehouse: cmp.Or(w.store.warehouse, r.url("wh")), Vault: w.store.vault, Client: r.client, Metadata: r.meta,
-		Log: slog.New(slog.DiscardHandler), Wrap: w.store.wrap, RetryBudget: 20 * time.Millisecond, CommitAttempts: 5,
-	})
+		Log: slog.New(slog.DiscardHandler), RetryBudget: 20 * time.Millisecond, CommitAttempts: 5,
+	}
+	icebergaccess.Wrap(&o, w.store.wrap)
+	var err error
+	r.tables, err = catalog.Open(r.ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +407,7 @@ func noted(t *testing.T, r *session, tbl *catalog.Table) string {
 		}
 	}
 	slices.Sort(refs)
-	old := len(tbl.History()) > 0 && slices.ContainsFunc(tbl.Metadata().Snapshots(), func(s table.Snapshot) bool { return s.SequenceNumber == 1 })
+	old := len(tbl.History()) > 0 && slices.ContainsFunc(icebergaccess.MetadataOf(tbl).Snapshots(), func(s table.Snapshot) bool { return s.SequenceNumber == 1 })
 	namespace, err := r.tables.NamespaceProperties(r.ctx, tbl.Name().Namespace)
 	if err != nil {
 		t.Fatal(err)
@@ -413,7 +416,7 @@ func noted(t *testing.T, r *session, tbl *catalog.Table) string {
 	if tbl.HasKeyIndexes() {
 		keys = "1"
 	}
-	spec := tbl.Metadata().PartitionSpec()
+	spec := icebergaccess.MetadataOf(tbl).PartitionSpec()
 	return fmt.Sprintf("%v %v old=%v owner=%s indexes=%s keys=%s namespace=%s order=%d spec=%d required=%v side=%d", columns, refs, old, tbl.Properties()["owner"],
 		tbl.Properties()[catalog.IndexesProperty], keys, namespace["owner"], len(tbl.SortOrder()), spec.NumFields(), required, aside)
 }
@@ -434,7 +437,7 @@ func (w *world) knownObjects(r *session, tbl *catalog.Table) (func(url string) b
 	for url := range w.objects {
 		note(url)
 	}
-	for _, s := range tbl.Metadata().Snapshots() {
+	for _, s := range icebergaccess.MetadataOf(tbl).Snapshots() {
 		for e, err := range tbl.BriefEntries(r.ctx, catalog.At{SnapshotID: s.SnapshotID}, nil) {
 			if err != nil {
 				return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/blobio/fileblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
@@ -73,8 +74,8 @@ func grounds(t *testing.T) []*ground {
 func (g *ground) open(killer *crashtest.Killer) (*catalog.Catalog, error) {
 	o := catalog.Options{
 		URI: g.URI, Warehouse: g.Warehouse, Vault: g.Vault, Client: blobio.NewClient(), Metadata: blobio.NewClient(),
-		Wrap: func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} },
 	}
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} })
 	for _, at := range []*string{&o.Warehouse, &o.Vault} {
 		root, canonical, bucket, err := openStore(*at)
 		if err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 	"github.com/shardcat/shardcat/internal/testkit/seed"
@@ -157,7 +158,7 @@ func (s *simulation) open(killer *crashtest.Killer, lossy bool) (*catalog.Catalo
 			return nil, err
 		}
 	}
-	o.Wrap = func(inner icecatalog.Catalog) icecatalog.Catalog {
+	icebergaccess.Wrap(&o, func(inner icecatalog.Catalog) icecatalog.Catalog {
 		m := &memoryCatalog{Catalog: inner, heads: s.heads}
 		m.before = func() error {
 			s.interleave()
@@ -175,7 +176,7 @@ func (s *simulation) open(killer *crashtest.Killer, lossy bool) (*catalog.Catalo
 			return nil
 		}
 		return &crashtest.Catalog{Catalog: m, Killer: killer}
-	}
+	})
 	return catalog.Open(context.Background(), o)
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
@@ -109,13 +110,13 @@ func (y *year) open(killer *crashtest.Killer) *catalog.Catalog {
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(y.dir, "catalog.db"), Warehouse: "mem://" + y.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
-		Wrap: func(inner icecatalog.Catalog) icecatalog.Catalog {
-			if y.heads != nil {
-				inner = &memoryCatalog{Catalog: inner, heads: y.heads, other: other.Table}
-			}
-			return &crashtest.Catalog{Catalog: inner, Killer: killer}
-		},
 	}
+	icebergaccess.Wrap(&o, func(inner icecatalog.Catalog) icecatalog.Catalog {
+		if y.heads != nil {
+			inner = &memoryCatalog{Catalog: inner, heads: y.heads, other: other.Table}
+		}
+		return &crashtest.Catalog{Catalog: inner, Killer: killer}
+	})
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
 		y.must(c.MountBucket("mem://"+y.bucket+"/", &crashtest.Bucket{Bucket: memblob.Open(y.bucket), Killer: killer}))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // disturbed are a catalog's options with a clock that jumps, a store that fails and commits that get lost. Everything that goes wrong
@@ -37,7 +38,7 @@ func disturbed(t *testing.T, ctx context.Context, dir string, r *rand.Rand) cata
 	}
 	if r.IntN(4) != 0 { // others stand in the catalog's line of writers, which a wrapped one lacks
 		lossy := rand.New(rand.NewPCG(r.Uint64(), 3))
-		o.Wrap = func(inner icecatalog.Catalog) icecatalog.Catalog { return &lossyCatalog{Catalog: inner, r: lossy} }
+		icebergaccess.Wrap(&o, func(inner icecatalog.Catalog) icecatalog.Catalog { return &lossyCatalog{Catalog: inner, r: lossy} })
 	}
 	return o
 }

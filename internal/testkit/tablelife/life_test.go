@@ -21,6 +21,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -606,7 +607,7 @@ func (l *life) cherryPick() {
 	i := l.r.IntN(len(l.deliv))
 	d, main := l.deliv[i], l.branches[mainBranch]
 	l.deliv = slices.Delete(l.deliv, i, i+1)
-	if slices.Contains(main.history, d.snapshot) || l.tbl.Metadata().SnapshotByID(d.snapshot) == nil {
+	if slices.Contains(main.history, d.snapshot) || icebergaccess.MetadataOf(l.tbl).SnapshotByID(d.snapshot) == nil {
 		return
 	}
 	want, ok := slices.Concat(main.rows, d.rows), true
@@ -705,7 +706,7 @@ func (l *life) retire() {
 
 // forget forgets states that were expired.
 func (l *life) forget() {
-	there := func(id int64) bool { return l.tbl.Metadata().SnapshotByID(id) != nil }
+	there := func(id int64) bool { return icebergaccess.MetadataOf(l.tbl).SnapshotByID(id) != nil }
 	for id := range l.snapshots {
 		if !there(id) {
 			delete(l.snapshots, id)
@@ -719,7 +720,7 @@ func (l *life) forget() {
 		}
 		linked := map[int64]bool{}
 		for id := b.history[len(b.history)-1]; ; {
-			state := l.tbl.Metadata().SnapshotByID(id)
+			state := icebergaccess.MetadataOf(l.tbl).SnapshotByID(id)
 			if state == nil {
 				break
 			}
@@ -791,7 +792,7 @@ func (l *life) check() {
 		l.ask(c, serialsOf(is))
 	}
 	for id, rows := range l.snapshots { // one, by the order of the map
-		if l.tbl.Metadata().SnapshotByID(id) != nil {
+		if icebergaccess.MetadataOf(l.tbl).SnapshotByID(id) != nil {
 			if got := l.serials(catalog.ScanOptions{At: catalog.At{SnapshotID: id}}); !slices.Equal(got, serialsOf(rows)) {
 				l.fail("snapshot %d holds %v, want %v", id, got, serialsOf(rows))
 			}

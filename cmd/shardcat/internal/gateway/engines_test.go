@@ -23,6 +23,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/access"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -138,7 +139,7 @@ func createEngineTables(t *testing.T) *engineTables {
 	deleted := createFlights(t, c, "deleted")
 	appendFlights(t, deleted, 0, 1000, "")
 	first := deleted.Head()
-	firstTime := deleted.Metadata().SnapshotByID(first).TimestampMs
+	firstTime := icebergaccess.MetadataOf(deleted).SnapshotByID(first).TimestampMs
 	deleteFlights(t, deleted, "id < 100 or (id >= 450 and id < 700)")
 	appendFlights(t, deleted, 1000, 500, "")
 	if _, err := deleted.CreateTag(t.Context(), "tagged", first); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -120,7 +121,8 @@ func newAlertGround(t *testing.T, properties map[string]string) *alertGround {
 	}
 	g.options = catalog.Options{URI: "sqlite:" + filepath.Join(t.TempDir(), "catalog.db"), Warehouse: "mem://" + bucket + "/wh", Client: blobio.NewClient(), Metadata: blobio.NewClient()}
 	o := g.options
-	o.Client, o.Wrap = client, func(c icecatalog.Catalog) icecatalog.Catalog { g.sick.Catalog = c; return g.sick }
+	o.Client = client
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { g.sick.Catalog = c; return g.sick })
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
@@ -64,7 +65,7 @@ func (t *Table) manifestList(ctx context.Context, id int64) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	real, err := manifest.Manifests(files{s.ManifestList: list}, t.t.Metadata().Version(), s)
+	real, err := manifest.Manifests(files{s.ManifestList: list}, icebergaccess.MetadataOf(t.t).Version(), s)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (t *Table) rewrite(ctx context.Context, m iceberg.ManifestFile, deletes boo
 	if err != nil {
 		return nil, err
 	}
-	spec := t.t.Metadata().PartitionSpecByID(int(m.PartitionSpecID()))
+	spec := icebergaccess.MetadataOf(t.t).PartitionSpecByID(int(m.PartitionSpecID()))
 	if spec == nil {
 		return nil, corrupt.Locate(corrupt.At(-1, "the table has no partition spec %d", m.PartitionSpecID()), m.FilePath(), 0)
 	}

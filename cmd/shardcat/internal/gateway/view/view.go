@@ -16,6 +16,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/vparquet"
@@ -90,7 +91,7 @@ type Table struct {
 
 // Table is the view of a loaded table.
 func (v *Views) Table(t *catalog.Table) *Table {
-	v.types.check(v.cache, t.UUID(), decimalTypes(t.Metadata().Schemas()))
+	v.types.check(v.cache, t.UUID(), decimalTypes(icebergaccess.MetadataOf(t).Schemas()))
 	return &Table{v, t}
 }
 
@@ -299,7 +300,7 @@ func decimalTypes(schemas []*iceberg.Schema) string {
 
 // snapshot finds a snapshot of the table.
 func (t *Table) snapshot(id int64) (*table.Snapshot, error) {
-	if s := t.t.Metadata().SnapshotByID(id); s != nil {
+	if s := icebergaccess.MetadataOf(t.t).SnapshotByID(id); s != nil {
 		return s, nil
 	}
 	return nil, ErrNoObject
