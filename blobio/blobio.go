@@ -124,7 +124,7 @@ type CreateOptions struct {
 	InParts bool
 	// AllowUnconditional: a store that refuses the condition is asked without it, after a HEAD; see WithUnconditionalWrites.
 	AllowUnconditional bool
-	// Receipt, if not nil, is told what the store says of the object that it took, by drivers whose store says it.
+	// Receipt, if not nil, is set to what the store reports about the new object, by drivers whose store does.
 	Receipt *Receipt
 	// Retry is for the requests of an upload in parts, each of which a driver repeats by itself; a Client sets its own.
 	Retry RetryPolicy

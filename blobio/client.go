@@ -70,7 +70,7 @@ func NewClient(opts ...Option) *Client {
 	return c
 }
 
-// Counters tells what was asked so far.
+// Counters reports what was asked so far.
 func (c *Client) Counters() Counters { return c.tally.read() }
 
 // Mount opens the bucket of a URL with the options in its query, and returns the location without them, as it

@@ -6,7 +6,7 @@ import (
 )
 
 // Credentials hands out short-lived keys of a place, by the names that Iceberg's catalogs have for them ("s3.access-key-id" …), and
-// tells when they end; a zero time is never. It is asked before each request, and keeps what holds.
+// reports when they end; a zero time is never. It is called before each request, and keeps what holds.
 type Credentials func(ctx context.Context) (keys map[string]string, expires time.Time, err error)
 
 type credentialsKey struct{}

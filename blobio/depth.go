@@ -156,7 +156,7 @@ func (c *Client) EachUpTo(ctx context.Context, limit, n int, do func(ctx context
 	return context.Cause(ctx) // work that was never begun
 }
 
-// inTurn calls do for 0 … n−1, one after the other, without goroutines, whose stacks have to grow anew each time.
+// inTurn calls do for 0 … n−1, one after the other, without goroutines, whose stacks have to grow again each time.
 func inTurn(ctx context.Context, n int, do func(i int) error) error {
 	for i := range n {
 		if ctx.Err() != nil {

@@ -17,7 +17,7 @@ var (
 	ErrNotFound = apierror.ErrNotFound
 	// ErrDenied: the store refused: credentials, permission, a full or read-only disk.
 	ErrDenied = apierror.ErrDenied
-	// ErrThrottled: the store asks for fewer requests; nothing was done.
+	// ErrThrottled: the store throttles; nothing was done.
 	ErrThrottled = apierror.ErrThrottled
 	// ErrExists: a precondition failed, for Create that the key is free.
 	ErrExists = apierror.ErrExists

@@ -139,7 +139,7 @@ type latencies struct {
 	cached time.Duration
 }
 
-// minLatencies is how many times must be known for a percentile, and how often it is computed anew.
+// minLatencies is how many times must be known for a percentile, and how often it is computed again.
 const minLatencies = 20
 
 func (l *latencies) add(d time.Duration) {

@@ -20,7 +20,7 @@ func newBudget(most int64) *budget {
 	return &budget{semaphore.NewWeighted(most), most}
 }
 
-// hold takes n bytes of the budget, waiting for other reads to end, and tells how many are to be released. A read larger than the
+// hold takes n bytes of the budget, waiting for other reads to end, and reports how many are to be released. A read larger than the
 // whole budget goes alone. No holder ever waits for more, so that two can't wait for one another.
 func (b *budget) hold(ctx context.Context, n int64) (held int64, err error) {
 	n = min(n, b.most)

@@ -20,7 +20,7 @@ func (c *Client) ReadRange(ctx context.Context, url string, off int64, dst []byt
 	return c.readRange(ctx, url, off, dst)
 }
 
-// hold takes the budget for reading n bytes, and tells how much of it is to be released.
+// hold takes the budget for reading n bytes, and reports how much of it is to be released.
 func (c *Client) hold(ctx context.Context, url string, n int64) (held int64, err error) {
 	if held, err = c.opts.memory.hold(ctx, n); err != nil {
 		return 0, NewError("read", url, ErrCanceled, context.Cause(ctx))

@@ -56,7 +56,7 @@ var DefaultRetry = RetryPolicy{Budget: 2 * time.Minute, First: 100 * time.Millis
 // back damaged.
 const settledAttempts = 6
 
-// pageAttempts bounds attempts at one page of a list. After them the list begins anew, for its token may be of no use.
+// pageAttempts bounds attempts at one page of a list. After them the list begins again, for its token may be of no use.
 const pageAttempts = 5
 
 // ofPage is the policy for one page of a list.
@@ -254,7 +254,7 @@ func (r *retrying) Open(ctx context.Context, key string, off int64, opts ReadOpt
 	}
 }
 
-// List begins anew behind what it gave. Objects that are written meanwhile may be missed, as in any list. An object is
+// List begins again behind what it gave. Objects that are written meanwhile may be missed, as in any list. An object is
 // given once, whatever the store repeats.
 func (r *retrying) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
@@ -297,7 +297,7 @@ func (r *retrying) List(ctx context.Context, prefix string, opts ListOptions) it
 }
 
 // given is what a list gave so far. In an ordered list the last key says it all. Some stores keep no order: where that
-// shows, the list begins anew and all keys are remembered; those that were given before are the first ones, which
+// shows, the list begins again and all keys are remembered; those that were given before are the first ones, which
 // count and checksum prove.
 type given struct {
 	count int

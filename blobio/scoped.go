@@ -230,7 +230,7 @@ func (s *scoped) Delete(ctx context.Context, key string, opts DeleteOptions) err
 	return s.do(ctx, key, func(b Bucket) error { return b.Delete(ctx, key, opts) })
 }
 
-// List begins anew by other credentials only where nothing was yielded yet.
+// List begins again by other credentials only where nothing was yielded yet.
 func (s *scoped) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		yielded, stopped := false, false

@@ -21,7 +21,7 @@ const jobIndex = "index"
 type IndexOptions struct {
 	// NewShardsOnly leaves the shards that are there as they are.
 	NewShardsOnly bool
-	// Progress, if not nil, is told how many shards were looked at.
+	// Progress, if not nil, is called with the number of shards looked at.
 	Progress func(shards int)
 }
 
@@ -83,8 +83,8 @@ func (t *Table) DropIndex(ctx context.Context, name string, o IndexOptions) (*In
 }
 
 // BuildIndexes gives every stripe the indexes of the table that it lacks. The data stays where it is: a shard gets a new root.
-// Shards are done in groups, each in one snapshot; those that another writer replaces meanwhile are done anew. After an error the
-// result, which is never nil, tells what was done before it. Key indexes are brought to all shards, too.
+// Shards are done in groups, each in one snapshot; those that another writer replaces meanwhile are done again. After an error the
+// result, which is never nil, reports what was done before it. Key indexes are brought to all shards, too.
 func (t *Table) BuildIndexes(ctx context.Context, o IndexOptions) (*IndexResult, error) {
 	done, err := t.applyIndexes(ctx, "", o)
 	if err == nil && t.HasKeyIndexes() {
@@ -146,7 +146,7 @@ type indexing struct {
 }
 
 // pass goes over the shards of the snapshot that is current when it begins, and commits what it did after each group of
-// them; committed tells whether it did so at all.
+// them; committed reports whether it did so at all.
 func (x *indexing) pass(ctx context.Context) (committed bool, err error) {
 	var looked []*manifest.Entry
 	var works []*indexWork

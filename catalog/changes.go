@@ -82,7 +82,7 @@ func (c *Changes) Fields() []*schema.Node {
 	return s.Fields
 }
 
-// copied is a node with nodes of its own, to be numbered anew.
+// copied is a node with nodes of its own, to be numbered again.
 func copied(n *schema.Node) *schema.Node {
 	out := *n
 	out.Children = nil
@@ -154,7 +154,7 @@ func (s *changeStep) difference(ctx context.Context) error {
 			return err
 		}
 	}
-	// A row that comes again stays; it is counted off, so that only rows that came anew are left.
+	// A row that comes again stays; it is counted off, so that only rows that came again are left.
 	err := s.emit(ctx, s.removed, Removed, func(h xxh3.Uint128) bool { return !there.Take(h) })
 	if err != nil {
 		return err

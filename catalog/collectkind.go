@@ -17,7 +17,7 @@ const (
 	icebergFile
 )
 
-// kindOf tells what an object of the table's vault or metadata folder is, by its name.
+// kindOf reports what an object of the table's vault or metadata folder is, by its name.
 func (t *Table) kindOf(url string) objectKind {
 	if name, ok := strings.CutPrefix(url, t.VaultFolder()); ok {
 		return vaultKind(name)

@@ -29,7 +29,7 @@ type change struct {
 	properties func(current map[string]string) map[string]string
 	// validate looks at each base before the change is staged on it.
 	validate func(t *Table) error
-	// prepare, if not nil, makes the snapshot's change anew for each base, of the table as it is then.
+	// prepare, if not nil, makes the snapshot's change again for each base, of the table as it is then.
 	prepare func(ctx context.Context) (manifest.Change, error)
 }
 

@@ -45,7 +45,7 @@ func (c *CompactLease) keep(ctx context.Context) {
 // Token grows with every lease of the table.
 func (c *CompactLease) Token() string { return c.lease.token }
 
-// Check is ErrLeaseLost if another process has taken over. It is asked before every commit.
+// Check is ErrLeaseLost if another process has taken over. It is called before every commit.
 func (c *CompactLease) Check(ctx context.Context) error { return c.lease.check(ctx) }
 
 // Release gives the lease back.

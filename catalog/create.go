@@ -198,7 +198,7 @@ func (c *Catalog) tableProperties(asked map[string]string, notes manifest.TypeNo
 	return properties, nil
 }
 
-// newLocation is a folder that no table had before: one dropped and created anew gets another.
+// newLocation is a folder that no table had before: one dropped and created again gets another.
 func (c *Catalog) newLocation(name Name) string {
 	return fmt.Sprintf("%s/%s/%s-%s", c.warehouse, strings.Join(name.namespace(), "/"), name.Table, uuid.NewString()[:8])
 }

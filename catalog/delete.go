@@ -26,7 +26,7 @@ type DeleteOptions struct {
 	JobID string
 	// DryRun finds what matches and changes nothing.
 	DryRun bool
-	// Progress, if not nil, is told how many shards were looked at, and of how many.
+	// Progress, if not nil, is called with the number of shards checked, and the total.
 	Progress func(done, total int)
 }
 
@@ -50,7 +50,7 @@ type DeleteResult struct {
 // says which records are deleted, and their data stays where it is.
 //
 // Rows that another writer adds meanwhile stay: the deletion took place before them. Where another writer has
-// replaced a shard meanwhile (a compaction, another deletion) the rows are looked for anew; ErrConflict after
+// replaced a shard meanwhile (a compaction, another deletion) the rows are looked for again; ErrConflict after
 // several tries.
 func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) (*DeleteResult, error) {
 	if where == nil {
@@ -130,7 +130,7 @@ type removal struct {
 	written int64
 }
 
-// maxSearches bounds how often rows are looked for anew because another writer replaced their shards.
+// maxSearches bounds how often rows are looked for again because another writer replaced their shards.
 const maxSearches = 8
 
 // run finds, marks and commits, again where another writer replaced what was found.

@@ -17,7 +17,7 @@ var (
 	ErrConflict = errors.New("conflict with another writer")
 	// ErrUnsafe: refused because data might be lost or exposed.
 	ErrUnsafe = errors.New("refused as unsafe")
-	// ErrUnknownOutcome: the commit may or may not have happened, and the catalog could not be asked. The job
+	// ErrUnknownOutcome: the commit may or may not have happened, and the catalog could not be reached. The job
 	// stays open; delivering it again, with the same job id, settles it.
 	ErrUnknownOutcome = errors.New("it is unknown whether the commit happened")
 	// ErrRefused: the catalog refused a change, for a reason that another attempt does not change. Nothing was committed.

@@ -29,7 +29,7 @@ type ExportOptions struct {
 	PartitionBy []string
 	// Sink says how values are written.
 	Sink fileio.SinkOptions
-	// Progress, if not nil, is told how many rows were written so far.
+	// Progress, if not nil, is called with the number of rows written so far.
 	Progress func(rows int64)
 }
 

@@ -102,7 +102,7 @@ func (c *collector) oldJobs() ([]*jobRecords, error) {
 }
 
 // forgetJobs deletes the records of old jobs: the one that says that the job was begun first, for without its end it would be open, and
-// only if it is the one that was listed, for the job may have begun anew.
+// only if it is the one that was listed, for the job may have begun again.
 func (c *collector) forgetJobs(ctx context.Context) error {
 	client := c.table.cat.client
 	return client.Each(ctx, len(c.old), func(ctx context.Context, branch *blobio.Client, i int) error {

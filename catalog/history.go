@@ -105,7 +105,7 @@ type ColumnInfo struct {
 	Children []ColumnInfo `json:"children,omitempty"`
 }
 
-// Describe tells what a table is and holds. It makes no request.
+// Describe reports what a table is and holds. It makes no request.
 func (t *Table) Describe() Description {
 	meta := t.ice.Metadata()
 	d := Description{

@@ -83,7 +83,7 @@ type IngestOptions struct {
 	// ShareCommit lets the append share its snapshot with other such appends of this process that wait for a commit to the branch at the
 	// same time. Each keeps its job, its shards and its outcome. Deliveries with a key (UpsertBy, Unique) are committed alone.
 	ShareCommit bool
-	// Progress, if not nil, is told how many rows were read so far.
+	// Progress, if not nil, is called with the number of rows read so far.
 	Progress func(rows int64)
 }
 

@@ -40,7 +40,7 @@ type FilesOptions struct {
 	Workers int
 	// Open opens the files of a part. It is called by several workers at the same time.
 	Open func(context.Context, []InputFile) (FileSource, error)
-	// Begun, if not nil, is told under which job id the files are landed before the first one is, and how many bytes of
+	// Begun, if not nil, is called before the first file is landed, with the job ID and the number of bytes of
 	// them are left.
 	Begun func(jobID string, bytes int64)
 }

@@ -277,7 +277,7 @@ func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
 	return ends, nil
 }
 
-// end closes the job, unless another process has: the record tells how it ended, and decides nothing. A job whose outcome is unknown stays open.
+// end closes the job, unless another process has: the record reports how it ended, and decides nothing. A job whose outcome is unknown stays open.
 // A committed job whose id nobody can deliver again has nothing to be remembered by: its record is deleted instead. A claim stays, for it
 // keeps a process that wakes up late from deleting what is live.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {

@@ -25,7 +25,7 @@ import (
 
 // KeyIndexResult is what was done to the key indexes of a table.
 type KeyIndexResult struct {
-	// Indexes were written anew. Shards came to be covered, StripesRead of them by reading their keys, the others by what was known of
+	// Indexes were rewritten. Shards came to be covered, StripesRead of them by reading their keys, the others by what was known of
 	// their stripes.
 	Indexes     int `json:"indexes"`
 	Shards      int `json:"shards"`
@@ -121,7 +121,7 @@ func (t *Table) updateKeyIndex(ctx context.Context, def keyIndexDef, done *KeyIn
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil { // begun anew
+	if err != nil { // begun again
 		old = &keyIndex{table: t, key: key, def: def, state: &keyindex.State{}}
 	}
 	if err := old.open(ctx); err != nil {
@@ -300,7 +300,7 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 	return nil
 }
 
-// mergedLevels picks the levels that are written anew with the keys that are new: those that are not more than twice as long as all that is written
+// mergedLevels picks the levels that are rewritten with the keys that are new: those that are not more than twice as long as all that is written
 // with them, so that there are about as many levels as the table has doubled, and those of which less than half is of stripes that are
 // still there.
 func (b *keyIndexBuild) mergedLevels(fresh int64) (merged map[int]bool) {

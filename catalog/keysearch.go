@@ -122,7 +122,7 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 // fewShards are looked into without a look at an index first, which would cost as many requests.
 const fewShards = 3
 
-// index opens the key index that tells which of some shards have which keys, nil if there is none.
+// index opens the key index that reports which of some shards have which keys, nil if there is none.
 func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyIndex, error) {
 	if len(shards) <= fewShards {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Who commits on an old state of the table is rejected, and stages anew. Among many writers one may be rejected again
+// Who commits on an old state of the table is rejected, and stages again. Among many writers one may be rejected again
 // and again while others come and win. So a writer that was rejected takes a number, and those who come later wait
 // until it has committed: it can lose only to those who had begun before it took the number. Compactions take none as
 // long as somebody waits: their work keeps.
@@ -69,7 +69,7 @@ func (t *Table) turn(yields bool) *turn {
 	return &turn{table: t, yields: yields, deadAfter: deadAfter}
 }
 
-// await waits before attempt n, counted from 1, until it is this change's turn, and reads the table anew if others
+// await waits before attempt n, counted from 1, until it is this change's turn, and reads the table again if others
 // may have committed meanwhile.
 func (q *turn) await(ctx context.Context, n int) error {
 	waited := false

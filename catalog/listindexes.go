@@ -12,7 +12,7 @@ import (
 
 // IndexState is an index of a table, or of some of its shards.
 type IndexState struct {
-	// Name is what it is dropped by; Spec says all that AddIndex was told.
+	// Name is what it is dropped by; Spec has all arguments of AddIndex.
 	Name string `json:"name"`
 	Spec string `json:"spec"`
 	// Default: new shards get it.

@@ -48,7 +48,7 @@ type Options struct {
 	MaxMemory int64
 	// MetadataCache is how many bytes of manifests and lists of them are kept in memory, 64 MiB if 0.
 	MetadataCache int
-	// CommitAttempts bounds how often a change is staged anew after a conflict, 100 if 0.
+	// CommitAttempts bounds how often a change is staged again after a conflict, 100 if 0.
 	CommitAttempts int
 	// RequestTimeout is how long one request to the catalog may take; 0 is 25 s for reads and 2 minutes for changes of a
 	// REST catalog.
@@ -63,7 +63,7 @@ type Options struct {
 	// Log takes warnings, slog.Default() if nil.
 	Log *slog.Logger
 
-	// unnamed: no warehouse was given, and a server is told of none.
+	// unnamed: no warehouse was given, and none is sent to a server.
 	unnamed bool
 	// wrap, if not nil, is what icebergaccess.Wrap was told.
 	wrap func(icecatalog.Catalog) icecatalog.Catalog

@@ -328,7 +328,7 @@ func isWarehouseName(warehouse string) bool {
 	return !slices.Contains(placeSchemes, strings.ToLower(scheme)) || !strings.HasPrefix(rest, "/")
 }
 
-// warehouseForServer is what the server is told of a warehouse: a name as it is, a URL as it was typed but without its options, and
+// warehouseForServer is the name of a warehouse that is sent to a server: a name as it is, a URL as it was typed but without its options, and
 // of a path its canonical URL.
 func warehouseForServer(typed, canonical string) string {
 	if isWarehouseName(typed) {

@@ -52,7 +52,7 @@ func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.Partiti
 	return &spec, nil
 }
 
-// nameTaken tells whether the partition field's name belongs to another column of the table or to another of the fields,
+// nameTaken reports whether the partition field's name belongs to another column of the table or to another of the fields,
 // which Iceberg refuses.
 func nameTaken(ts *manifest.TableSchema, f iceberg.PartitionField, others []iceberg.PartitionField) bool {
 	if column, ok := ts.Iceberg.FindFieldByName(f.Name); ok && column.ID != f.SourceID() {

@@ -68,7 +68,7 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 	})
 }
 
-// columnsWith is columnsProperty as it is after a change of properties; named tells whether those that are set name columns.
+// columnsWith is columnsProperty as it is after a change of properties; named reports whether those that are set name columns.
 func (t *Table) columnsWith(set map[string]string, remove []string) (text string, named bool) {
 	all := maps.Clone(t.ice.Properties())
 	if all == nil {

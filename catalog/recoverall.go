@@ -82,7 +82,7 @@ type RecoverResult struct {
 	TableUUID string `json:"table_uuid"`
 	Metadata  string `json:"metadata,omitempty"`
 	Outcome   string `json:"outcome"`
-	// Candidates are metadata files of one number that can't be told apart.
+	// Candidates are metadata files of one number that can't be distinguished.
 	Candidates []string `json:"candidates,omitempty"`
 	Error      string   `json:"error,omitempty"`
 

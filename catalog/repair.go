@@ -22,7 +22,7 @@ import (
 // jobRepair is the kind of a repair's jobs.
 const jobRepair = "repair"
 
-// RepairOptions of Repair. The zero value mends what can be mended without a loss.
+// RepairOptions of Repair. The zero value repairs what can be repaired without a loss.
 type RepairOptions struct {
 	// AcceptLoss also drops the stripes, and the shards, that can't be read any more, with their rows.
 	AcceptLoss bool
@@ -32,7 +32,7 @@ type RepairOptions struct {
 	Verify VerifyOptions
 }
 
-// Repair is one shard that was, or would be, mended.
+// Repair is one shard that was, or would be, repaired.
 type Repair struct {
 	Shard string `json:"shard"`
 	// Faults are what verification found.
@@ -68,7 +68,7 @@ type RepairResult struct {
 	Table   string   `json:"table"`
 	DryRun  bool     `json:"dry_run"`
 	Repairs []Repair `json:"repairs"`
-	// Left are faults that no repair mends: those of metadata and of key indexes, and of shards that only old snapshots name.
+	// Left are faults that repair does not fix: those of metadata and of key indexes, and of shards that only old snapshots name.
 	Left []TableFault `json:"left"`
 	// OK: nothing is left, and no repair was refused.
 	OK bool `json:"ok"`
@@ -127,8 +127,8 @@ func (t *Table) remains(ctx context.Context, faults map[string]bool) ([]Remain, 
 	return out, nil
 }
 
-// Repair verifies the table and mends what is wrong with the shards of its current state, each in a snapshot of its
-// own: an entry that lies is made anew, under a new root; a shard with lying statistics or damage that spares its
+// Repair verifies the table and repairs what is wrong with the shards of its current state, each in a snapshot of its
+// own: an entry that lies is made again, under a new root; a shard with lying statistics or damage that spares its
 // values is written again from its rows; stripes whose rows can't be read are dropped, if AcceptLoss says so, and the
 // shard with them if it has no others. Older snapshots keep what they have.
 func (t *Table) Repair(ctx context.Context, o RepairOptions) (*RepairResult, error) {

@@ -201,7 +201,7 @@ func (j *Job) Written(ctx context.Context) (entries []*manifest.Entry, err error
 	return entries, nil
 }
 
-// PlacePartition sets spec and partition of the entry of a shard that was written anew of rows that all lie in the partition tuple of the spec specID:
+// PlacePartition sets spec and partition of the entry of a shard that was rewritten of rows that all lie in the partition tuple of the spec specID:
 // those, if it is the table's current spec, else what the bounds prove of the current one; manifest.ErrPartition if they don't.
 func (t *Table) PlacePartition(e *manifest.Entry, specID int, tuple map[int]any) (err error) {
 	meta := t.ice.Metadata()

@@ -28,7 +28,7 @@ type RewriteOptions struct {
 	Stripes map[string][]int
 	// Profile of the blocks.
 	Profile shardfmt.Profile
-	// Progress, if not nil, is told how many rows were written so far.
+	// Progress, if not nil, is called with the number of rows written so far.
 	Progress func(rows int64)
 }
 
@@ -43,7 +43,7 @@ type RewriteResult struct {
 // of the table's current partition spec, under the job's outputs (see Table.Outputs). Deleted records, columns that the table
 // dropped and the shards' old form are gone afterwards. The new shards carry the creation range of the old ones together and those of
 // their properties that are not the writer's own. Shards of which that is not known, and shards with metadata that
-// this version does not know, are refused: ErrUnsafe. Nothing is committed; after an error Objects tells what to delete.
+// this version does not know, are refused: ErrUnsafe. Nothing is committed; after an error Objects reports what to delete.
 func (j *Job) Rewrite(ctx context.Context, shards []*manifest.Entry, o RewriteOptions) (*RewriteResult, error) {
 	t, done := j.table, &RewriteResult{}
 	ingest := IngestOptions{ShardRows: o.ShardRows, StripeRows: o.StripeRows, Profile: o.Profile, Progress: o.Progress}

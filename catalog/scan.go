@@ -348,7 +348,7 @@ func (r *reading) opened(ctx context.Context) int {
 	return aheadShards
 }
 
-// reuses tells whether batches are valid only until the next one is asked for.
+// reuses reports whether batches are valid only until the next one is asked for.
 func (r *reading) reuses() bool {
 	o := &r.plan.options
 	return o.ReuseBatches && len(o.OrderBy) == 0 && o.Sample == 0

@@ -51,7 +51,7 @@ func (c *Catalog) attemptsLeft(n, limit int, begin time.Time, err error) bool {
 }
 
 // settle sends a request until its outcome is known. No errors: the change is committed, and the table is at a state that contains it.
-// rejected: it was not committed; the table is at its new state, on which it may be made anew. err: it is refused for good
+// rejected: it was not committed; the table is at its new state, on which it may be made again. err: it is refused for good
 // (ErrRefused, ErrInvalid, ErrNotFound, ErrConflict), or its outcome is unknown (ErrUnknownOutcome).
 //
 // A success is final: the state that came with it is the table's, and no later read can take it back. A rejection counts only if no earlier

@@ -140,7 +140,7 @@ func (g *gathering) known(ctx context.Context, shard *shardfmt.Shard, ids []int,
 	return true, nil
 }
 
-// scan reads a column of one shard and gathers its statistics anew.
+// scan reads a column of one shard and gathers its statistics again.
 func (g *gathering) scan(ctx context.Context, e *manifest.Entry, c *gathered) error {
 	p, err := g.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Select: []string{c.path}})
 	if err != nil {

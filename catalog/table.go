@@ -124,7 +124,7 @@ func (c *Catalog) Version(ctx context.Context, name Name) (string, error) {
 // Version names the table's state as it was loaded, see Catalog.Version.
 func (t *Table) Version() string { return t.ice.MetadataLocation() }
 
-// Refresh loads the table's current state. A table that was dropped and made anew under its name is
+// Refresh loads the table's current state. A table that was dropped and made again under its name is
 // ErrConflict.
 func (t *Table) Refresh(ctx context.Context) error {
 	ice, err := t.cat.ice.LoadTable(ctx, t.name.identifier())

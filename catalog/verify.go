@@ -27,7 +27,7 @@ type Subset struct {
 	// Part of Parts: the shards whose names fall into one of so many equal groups, so that as many runs with
 	// 1, 2, … read everything.
 	Part, Parts int
-	// Percent of the shards, chosen anew by every run.
+	// Percent of the shards, chosen again by every run.
 	Percent float64
 }
 
@@ -69,7 +69,7 @@ type VerifyOptions struct {
 	Data Subset
 	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
 	Progress func(bytes int64)
-	// Expect, if not nil, is told once about how many bytes there are to check, before the first of them is.
+	// Expect, if not nil, is called once with the approximate number of bytes to check, before the first of them is.
 	Expect func(bytes int64)
 }
 
@@ -91,7 +91,7 @@ type VerifyResult struct {
 	Warnings         []string     `json:"warnings,omitempty"`
 }
 
-// FaultKind says where a fault lies, and so what can mend it.
+// FaultKind says where a fault lies, and so what can repair it.
 type FaultKind string
 
 // The kinds of faults.
@@ -99,7 +99,7 @@ const (
 	// faultMetadata: a summary, manifest list or manifest. faultEntry: an entry that says other things than its
 	// shard does. faultLost: an object is missing or cut short. faultShard: bytes of a shard are damaged, or its
 	// statistics lie. faultIndex: an object of a key index is missing or damaged, which costs requests and no row; dropping the index and adding
-	// it again mends it.
+	// it again repairs it.
 	faultMetadata FaultKind = "metadata"
 	faultEntry    FaultKind = "entry"
 	faultLost     FaultKind = "lost"

@@ -70,7 +70,7 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 	return v.keyRows(ctx, x, files, url)
 }
 
-// keyRows makes the rows of the key index anew from the keys of those covered shards that the subset has, and finds rows that the index
+// keyRows makes the rows of the key index again from the keys of those covered shards that the subset has, and finds rows that the index
 // lacks: an upsert would double their keys, and scans lose them.
 func (v *tableVerifier) keyRows(ctx context.Context, x *keyIndex, files []*keyindex.File, url string) error {
 	b := &keyIndexBuild{table: v.table, key: x.key, def: x.def, old: x, done: &KeyIndexResult{}}

@@ -69,7 +69,7 @@ func (c *Catalog) TableOf(ctx context.Context, url string) (*Table, error) {
 	return nil, fmt.Errorf("%s: %w in this catalog; it belongs to table %s of catalog %s", url, ErrNotFound, owner.Table, owner.Catalog)
 }
 
-// Why tells what keeps an object, or when it is due to be deleted, with the ages that o gives. It reads what a
+// Why reports what keeps an object, or when it is due to be deleted, with the ages that o gives. It reads what a
 // collection reads.
 func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectStatus, error) {
 	if err := o.fill(); err != nil {

@@ -27,7 +27,7 @@ type WriterOptions struct {
 	// MaxBytes is how many bytes may wait, those of the flush at work among them, before Write blocks: twice
 	// FlushBytes if 0.
 	MaxBytes int64
-	// Flushed, if not nil, is told of every flush, from one goroutine.
+	// Flushed, if not nil, is called for every flush, from one goroutine.
 	Flushed func(*IngestResult)
 }
 

@@ -2,7 +2,7 @@ package compaction
 
 import "slices"
 
-// Overlap tells how many shards a filter on one value may have to read: the depth that clustering lowers.
+// Overlap reports how many shards a filter on one value may have to read: the depth that clustering lowers.
 type Overlap struct {
 	// Column whose bounds were looked at: the first of the order where the policy bounds the depth, else the first time, else the first number.
 	Column string `json:"column"`

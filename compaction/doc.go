@@ -4,7 +4,7 @@
 // A merge by concatenation writes one new root that lists the stripes of its inputs in order. No byte of data is
 // read or written; the inputs' data objects stay where they are and belong to the new root from then on.
 //
-// A pack also copies the bytes of small objects into one, and a rebuild writes rows anew, by the table's schema, where
+// A pack also copies the bytes of small objects into one, and a rebuild writes rows again, by the table's schema, where
 // metadata alone can't help.
 //
 // # Which shards are merged with each other

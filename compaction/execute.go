@@ -35,14 +35,14 @@ type Options struct {
 	Check bool
 	// Progress, if not nil, is told at each step, and while records are rewritten; several groups at a time call it one after the other.
 	Progress func(Progress)
-	// Fence, if not nil, is asked before each commit; its error keeps the commit from being sent and ends the run. It is how the
+	// Fence, if not nil, is called before each commit; its error keeps the commit from being sent and ends the run. It is how the
 	// holder of a lease finds out that it has lost it, see catalog.CompactLease.
 	Fence func(context.Context) error
 	// DryRun makes Compact plan only: its report has the plan, no results and as many shards after as before.
 	DryRun bool
 	// Quarantine, if not nil, keeps Compact away from the shards of groups that failed before, and gets those that fail now.
 	Quarantine *Quarantine
-	// Log, if not nil, is told of each step of a job.
+	// Log, if not nil, is called for each step of a job.
 	Log *slog.Logger
 	// Tracer, if not nil, gets a span for each step of a job.
 	Tracer trace.Tracer
@@ -193,7 +193,7 @@ type Report struct {
 	Results []Result `json:"results"`
 	// Failed are groups that could not be done; the others went on.
 	Failed []Failure `json:"failed,omitempty"`
-	// Lost counts groups whose inputs another writer took; they were planned anew.
+	// Lost counts groups whose inputs another writer took; they were planned again.
 	Lost int `json:"lost"`
 	// ShardsBefore and ShardsAfter are live shards; BytesMoved data bytes rewritten.
 	ShardsBefore int   `json:"shards_before"`

@@ -139,7 +139,7 @@ func (j *Job) write(ctx context.Context) error {
 	return err
 }
 
-// writeRows writes rows of the inputs anew: those of some stripes, or all.
+// writeRows writes rows of the inputs again: those of some stripes, or all.
 func (j *Job) writeRows(ctx context.Context, stripes map[string][]int) error {
 	written, err := rebuilt(ctx, j, stripes)
 	j.objects, j.entries, j.result.BytesMoved = written.Objects, written.Entries, j.group.BytesMoved
@@ -271,7 +271,7 @@ func (j *Job) takeUp(ctx context.Context) (bool, error) {
 
 // Resume takes up the job whose record has a name, which another process began and may have left. A job that was committed is at
 // its end. One that has written all its objects is before ReadBack; from then on they are deleted by nobody but a collection. One that has not is
-// catalog.ErrNotWritten: a collection will take what there is, and the group is begun anew. One that is closed is catalog.ErrNotFound; one
+// catalog.ErrNotWritten: a collection will take what there is, and the group is begun again. One that is closed is catalog.ErrNotFound; one
 // whose inputs another writer took is closed and is catalog.ErrConflict.
 func Resume(ctx context.Context, t *catalog.Table, name string, policy Policy, o Options) (*Job, error) {
 	run, before, err := t.ResumeJob(ctx, name)

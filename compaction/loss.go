@@ -2,7 +2,7 @@ package compaction
 
 import "math"
 
-// PruningLoss tells how much worse a scan can prune after a merge.
+// PruningLoss reports how much worse a scan can prune after a merge.
 type PruningLoss struct {
 	// Column that loses most.
 	Column string `json:"column"`

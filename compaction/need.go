@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// need is why a shard should be written anew, or packed, instead of being concatenated with others.
+// need is why a shard should be rewritten, or packed, instead of being concatenated with others.
 type need uint8
 
 const (
@@ -40,7 +40,7 @@ func (n need) String() string {
 // packs reports whether the shard's data moves as it is.
 func (n need) packs() bool { return n == manyObjects || n == askedPack }
 
-// rebuilds reports whether the shard is written anew.
+// rebuilds reports whether the shard is rewritten.
 func (n need) rebuilds() bool { return n != noNeed && !n.packs() }
 
 // shapes are what is known of the shapes of shards: whether a concatenation brings them to the table's schema. Plan and merge judge
@@ -139,7 +139,7 @@ const rebuildGets = 2 + readBacks
 // dataGets is how many requests all columns of so many stripes take, which lie side by side in each.
 func dataGets(stripes, bytes int64) int64 { return max(stripes, bytes/readSize) }
 
-// rebuild makes a group that is written anew.
+// rebuild makes a group that is rewritten.
 func (p *planner) rebuild(c *class, r *run, why string) Group {
 	live := r.records - r.deleted
 	stripes := stripesOf(live)

@@ -10,7 +10,7 @@ import (
 )
 
 // Shards that have their target are left alone, unless more than max-overlap-depth of them hold the same values of the column that the
-// table is ordered by: a filter on one value reads them all. These are written anew together, sorted, as shards that follow one another. Smaller
+// table is ordered by: a filter on one value reads them all. These are rewritten together, sorted, as shards that follow one another. Smaller
 // ones are not counted; they will be merged yet.
 
 // overlapTargets bounds a group, in targets: what is sorted at a time.

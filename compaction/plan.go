@@ -20,7 +20,7 @@ const (
 	Concat Mode = "concat"
 	// Pack copies the bytes of small objects into one and decodes nothing.
 	Pack Mode = "pack"
-	// Rebuild reads the live rows by the table's schema and writes them anew.
+	// Rebuild reads the live rows by the table's schema and rewrites them.
 	Rebuild Mode = "rebuild"
 )
 

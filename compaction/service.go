@@ -31,9 +31,9 @@ type ServiceOptions struct {
 	Now func() time.Time
 	// Log gets what happened, slog.Default if nil.
 	Log *slog.Logger
-	// Finished, if not nil, is told of every run.
+	// Finished, if not nil, is called for every run.
 	Finished func(Run)
-	// Failed, if not nil, is told when a table begins to fail, when it halts, and when groups go into quarantine that were not there; not
+	// Failed, if not nil, is called when a table begins to fail, when it halts, and when groups go into quarantine that were not there; not
 	// again for each run that fails after that.
 	Failed func(TableStatus)
 	// Collect are the delays and the ratio of collections of tables whose settings leave them open; Execute is set. A ratio of 0 is 0.95.
@@ -294,7 +294,7 @@ func notify(c chan<- struct{}) {
 // idle bounds how long nobody looks at the clock, which may have been set.
 const idle = 5 * time.Second
 
-// dispatch hands out every table that is due, the one with the longest wait first, and tells how long nothing will be.
+// dispatch hands out every table that is due, the one with the longest wait first, and reports how long nothing will be.
 func (s *Service) dispatch(ctx context.Context, jobs chan<- catalog.Name) time.Duration {
 	for {
 		name, wait := s.due()
@@ -315,7 +315,7 @@ func (s *Service) dispatch(ctx context.Context, jobs chan<- catalog.Name) time.D
 	}
 }
 
-// unqueue gives back a table that no worker was free for: it keeps its place at the head of the line, unless the line is to be made anew.
+// unqueue gives back a table that no worker was free for: it keeps its place at the head of the line, unless the line is to be made again.
 func (s *Service) unqueue(name catalog.Name) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -343,7 +343,7 @@ func (s *Service) start(name catalog.Name) bool {
 	return true
 }
 
-// due takes the most urgent table that is due and marks it as queued, until a worker starts; without one, it tells when the next will be. Urgency is
+// due takes the most urgent table that is due and marks it as queued, until a worker starts; without one, it reports when the next will be. Urgency is
 // the time that a table has waited, and grows with its backlog: a table that waits long enough comes first whatever the others have.
 func (s *Service) due() (catalog.Name, time.Duration) {
 	s.mu.Lock()
@@ -366,7 +366,7 @@ func (s *Service) due() (catalog.Name, time.Duration) {
 // lineTime is how long the order of the tables that are due may be old: to look at all of them for each would cost more than the tables.
 const lineTime = time.Second
 
-// lineUp puts the tables that are due in line, and tells when the next one will be.
+// lineUp puts the tables that are due in line, and reports when the next one will be.
 func (s *Service) lineUp(now time.Time) (wait time.Duration) {
 	s.line, s.lined, wait = s.line[:0], now, idle
 	for _, t := range s.tables {

@@ -43,7 +43,7 @@ type TableStatus struct {
 	// TargetSize is the size of a shard that the policy asks for, 0 before the table was measured.
 	TargetSize int64 `json:"target_size,omitempty"`
 	// Rounds counts runs since the service began. LastSuccess is when the last one that succeeded ended, or when the service found the table:
-	// Succeeded tells which.
+	// Succeeded reports which.
 	Rounds      int64     `json:"rounds"`
 	LastSuccess time.Time `json:"last_success"`
 	Succeeded   bool      `json:"succeeded"`

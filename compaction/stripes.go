@@ -13,14 +13,14 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/merge"
 )
 
-// A shard of many small stripes is written anew in parts: as many of its smallest stripes as make one that is stripeGrowth times as large as
+// A shard of many small stripes is rewritten in parts: as many of its smallest stripes as make one that is stripeGrowth times as large as
 // the largest of them. The others stay where they are, under a root of their own that a later concatenation joins with what was
 // written. So a record is rewritten a logarithm of times, however often its shard takes in small neighbours.
 
 // keptRoot ends the name of the root over the stripes that stay.
 const keptRoot = "-kept.amudai.shard"
 
-// smallest is how many stripes, of records in rising order, are to be written anew: 2 at least, and at least half of them.
+// smallest is how many stripes, of records in rising order, are to be rewritten: 2 at least, and at least half of them.
 func smallest(records []int64) int {
 	for growth := int64(stripeGrowth); growth > 1; growth /= 2 {
 		sum, count := int64(0), 0
@@ -37,7 +37,7 @@ func smallest(records []int64) int {
 	return len(records)
 }
 
-// parted are the stripes of a group's inputs, by path: those to write anew, and those that stay.
+// parted are the stripes of a group's inputs, by path: those to write again, and those that stay.
 type parted struct {
 	small, kept map[string][]int
 }
@@ -93,7 +93,7 @@ func (p *parted) all() bool {
 	return true
 }
 
-// writeStripes writes the small stripes of the group's inputs anew and makes a root over the others.
+// writeStripes writes the small stripes of the group's inputs again and makes a root over the others.
 func (j *Job) writeStripes(ctx context.Context) error {
 	g := j.group
 	p, err := g.part(ctx, j.table)

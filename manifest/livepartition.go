@@ -25,7 +25,7 @@ type partitionField struct {
 	read func(*avrofile.Cursor) any
 }
 
-// maxTuples bounds how many tuples are remembered; beyond it they are made anew.
+// maxTuples bounds how many tuples are remembered; beyond it they are made again.
 const maxTuples = 4 << 10
 
 // newPartitionReader looks at the partition record of a manifest and at the partition spec of its header, whose day fields are

@@ -118,7 +118,7 @@ func (s *stager) withoutRemoved(m iceberg.ManifestFile, left, added map[string]b
 	return nil
 }
 
-// writeEmptied tells what went of manifests that nothing is left of, all in one manifest of each spec: a compaction takes
+// writeEmptied reports what went of manifests that nothing is left of, all in one manifest of each spec: a compaction takes
 // the entries of many small ones, and the next snapshot needs none of what it writes here.
 func (s *stager) writeEmptied() error {
 	for _, spec := range slices.Sorted(maps.Keys(s.emptied)) {

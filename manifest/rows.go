@@ -12,7 +12,7 @@ import (
 
 // RowsID names rows by where their bytes lie: the rows of a stripe, or those of a shard, which are its stripes' in their order. A deletion or
 // a change of indexes writes a new root over the same stripes, so the rows of both roots have one name; a merge that leaves data where it is
-// keeps the names of stripes. Rows that are written anew have another.
+// keeps the names of stripes. Rows that are rewritten have another.
 type RowsID [16]byte
 
 // rowsOf names the rows of a shard by those of its stripes.

@@ -15,7 +15,7 @@ var randomName = sync.OnceValue(func() *regexp.Regexp {
 var shardObject = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.amudai\.[a-z]+$`) })
 
 // Cacheable reports whether the object at url may be kept in a cache (blobio.CacheOptions.Cacheable): it is an object of
-// a shard whose name is never used again. A root under a name that a person chose may be deleted and written anew; job
+// a shard whose name is never used again. A root under a name that a person chose may be deleted and rewritten; job
 // records and leases are no parts of shards.
 func Cacheable(url string) bool {
 	return shardObject().MatchString(url) && (randomName().MatchString(path.Base(url)) || randomName().MatchString(path.Base(path.Dir(url))))

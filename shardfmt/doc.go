@@ -12,7 +12,7 @@
 // Open reads a root; Scan reads records, as Arrow batches of the canonical types of package arrowtype, and as
 // few bytes as the columns, the range of records and the filter leave; NewWriter writes a shard. All of them take
 // a Store, which a *blobio.Client is; OpenReaderAt opens a shard in memory. Package verify
-// reads every byte and checks it, package inspect tells what a shard holds, package merge concatenates shards.
+// reads every byte and checks it, package inspect reports what a shard holds, package merge concatenates shards.
 //
 // The order of writing is stripes, then the root, then the root is read back: a shard exists once its root
 // does, and an object that no root names is no part of any shard.
@@ -20,5 +20,5 @@
 // Errors of stored data are of package corrupt, those of object stores of package blobio, those of references
 // of package urlresolve.
 //
-// Source: format notes 01 and 03.
+// docs/format specifies the bytes.
 package shardfmt

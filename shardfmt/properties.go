@@ -113,7 +113,7 @@ func (s *Shard) StripeProperties(ctx context.Context, fields []uint32) ([]Stripe
 }
 
 // UnknownMetadata reports whether the directory or the properties of the shard have parts that this version does not know, which
-// a shard written anew would lose.
+// a shard rewritten would lose.
 func (s *Shard) UnknownMetadata(ctx context.Context) (bool, error) {
 	stored, err := s.root.Properties(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ var aliases = map[string]string{"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 //	https://onelake.blob.fabric.microsoft.com/ws/k       abfss://ws@onelake.dfs.fabric.microsoft.com/k
 //	https://a.blob.core.windows.net/c/k (and .dfs.)      the same
 //
-// It refuses what isn't in the normal form of the WHATWG URL standard byte for byte (format note 01 §16.1):
+// It refuses what isn't in the normal form of the WHATWG URL standard byte for byte:
 // user and password, query, fragment, dot segments, upper-case schemes, default ports, unescaped blanks; and
 // the addresses of metadata services in any spelling.
 func Parse(raw string) (Location, error) {

@@ -13,7 +13,7 @@
 //	"../x", "d/%2e%2e/x", "/x", "//host/x", `d\..\x`, "x?sig=…", "x#y", "C:/x", "d/\x00"     refused, always
 //
 // The base of a relative reference is the container of the shard's root, never that of the object in which
-// the reference stands (format note 01 §5.4). An empty reference means that very object; it is the caller's
+// the reference stands. An empty reference means that very object; it is the caller's
 // to replace and an error here.
 //
 // Where the rules are stricter than the reference implementation's (query and fragment in relative
@@ -162,8 +162,8 @@ func resolveRelative(container, ref string) (string, error) {
 }
 
 // Relative is the reference that a writer stores for an object of the shard with this root: empty for the
-// root itself, the remaining path inside the root's container, and otherwise the canonical absolute URL
-// (format note 01 §5.5). Both URLs are canonical; what can't be parsed is returned as it is.
+// root itself, the remaining path inside the root's container, and otherwise the canonical absolute URL.
+// Both URLs are canonical; what can't be parsed is returned as it is.
 func Relative(rootURL, objectURL string) string {
 	root, err := Parse(rootURL)
 	if err != nil {

@@ -211,7 +211,7 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 }
 
 // fewer is by what a page is smaller after one that failed. gocloud fills a page by any number of requests, where a store gives fewer keys
-// than it was asked for, and begins anew where one of them fails; a page of one key is one request.
+// than it was asked for, and begins again where one of them fails; a page of one key is one request.
 const fewer = 16
 
 // page gives the objects of one page, and the token of the next. It has most keys where gocloud makes the request.

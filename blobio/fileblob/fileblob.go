@@ -102,7 +102,7 @@ func (b *Bucket) below(key string) string {
 }
 
 // open opens the file of a key for a read. A name that was stored with its escapes in it, as the reference
-// implementation does (format note 01 §16.2), is found too.
+// implementation does, is found too.
 func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, blobio.Info, error) {
 	var f *os.File
 	err := b.openNamed(ctx, op, key, func(path string) (err error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// answers mends the headers of answers, of which the SDK reads more strictly than stores write them, or which stores
+// answers repairs the headers of answers, of which the SDK reads more strictly than stores write them, or which stores
 // write elsewhere.
 type answers struct{ base http.RoundTripper }
 

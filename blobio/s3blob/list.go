@@ -71,7 +71,7 @@ func (b *Bucket) listOne(ctx context.Context, marker, prefix string, most int) (
 		return nil, "", err
 	}
 	if marker != "" && len(page) > 0 && page[0].Key <= marker {
-		return nil, "", errCutOff // it begins anew
+		return nil, "", errCutOff // it begins again
 	}
 	more := aws.ToString(out.NextMarker)
 	switch {

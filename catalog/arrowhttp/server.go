@@ -20,7 +20,7 @@ type Options struct {
 	// WriteToken is the bearer token that appends; it reads too. If it is empty, nobody appends.
 	WriteToken string
 	// Answers is how many answers with rows, and appends, are under way at a time, DefaultAnswers if 0. Others wait in
-	// line, where clients (addresses) take turns, for Patience (5 s if 0), and are told to come back then.
+	// line, where clients (addresses) take turns, for Patience (5 s if 0), and are refused with 503 then.
 	Answers  int
 	Patience time.Duration
 	// MaxMemory is what the values of all answers together may take, in bytes, shardfmt.DefaultMaxMemory if 0.

@@ -11,7 +11,7 @@ type Stats struct {
 	// Active are under way, Waiting requests in line for a slot.
 	Active, Waiting int64
 	// Whole were given to their end. Shed were broken off because the client took nothing for too long, Gone because it
-	// left, Failed because the rows could not be read further. Refused were told to come back.
+	// left, Failed because the rows could not be read further. Refused got 503.
 	Whole, Shed, Gone, Failed, Refused int64
 }
 

@@ -62,14 +62,14 @@ type DecimalArray = impl.DecimalArray
 // DynamicArray holds dynamic values; its storage is an *array.LargeBinary.
 type DynamicArray = impl.DynamicArray
 
-// ExportOptions tell what the types of a shard become. The zero value is the default mapping.
+// ExportOptions define what the types of a shard become. The zero value is the default mapping.
 type ExportOptions = impl.ExportOptions
 
 // Exporter turns canonical batches of one shard schema into batches of a schema for others. Not for
 // concurrent use.
 type Exporter = impl.Exporter
 
-// ImportOptions tell what an Importer may change.
+// ImportOptions define what an Importer may change.
 type ImportOptions = impl.ImportOptions
 
 // Importer turns the batches of one Arrow schema into canonical batches of one shard schema. Not for

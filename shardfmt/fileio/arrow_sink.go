@@ -55,7 +55,7 @@ func (s arrowSink) Close() error { return s.close() }
 // Report implements fileformat.Sink: Arrow's writers hold what they take, or refuse it, but for units of time.
 func (s arrowSink) Report() *arrowtype.Report { return s.report }
 
-// parquetReport refuses types that Parquet does not have, by the name of their field, and tells what others become.
+// parquetReport refuses types that Parquet does not have, by the name of their field, and reports what others become.
 func parquetReport(s *arrow.Schema, r *arrowtype.Report) error {
 	for _, f := range s.Fields() {
 		if _, err := pqarrow.ToParquet(arrow.NewSchema([]arrow.Field{f}, nil), nil, pqarrow.DefaultWriterProps()); err != nil {

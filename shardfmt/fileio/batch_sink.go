@@ -60,7 +60,7 @@ func (s *batchSink) located(err error, rows int64) error {
 	return err
 }
 
-// Report tells what the file does not hold of the records; it is complete after Close.
+// Report reports what the file does not hold of the records; it is complete after Close.
 func (s *batchSink) Report() *arrowtype.Report {
 	r := &arrowtype.Report{}
 	r.Merge(s.exporter.Report())

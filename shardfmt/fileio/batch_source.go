@@ -57,7 +57,7 @@ func OriginalSchema(s Source) *arrow.Schema {
 	return nil
 }
 
-// Report tells what a source changed so far; formats of text change nothing but what they refuse or warn of.
+// Report reports what a source changed so far; formats of text change nothing but what they refuse or warn of.
 func Report(s Source) *arrowtype.Report {
 	if p, ok := s.(*partitioned); ok {
 		s = p.Source
@@ -231,7 +231,7 @@ func (s *batchSource) begin() error {
 	return nil
 }
 
-// end closes the open input and tells what its import changed.
+// end closes the open input and reports what its import changed.
 func (s *batchSource) end() error {
 	if s.importer != nil {
 		s.tell(s.importer.Report())

@@ -14,7 +14,7 @@ import (
 // Output is a sink that owns the objects it writes: Close commits them.
 type Output interface {
 	Sink
-	// Report tells what the file does not hold; what concerns whole columns is in it before the first batch.
+	// Report reports what the file does not hold; what concerns whole columns is in it before the first batch.
 	Report() *arrowtype.Report
 	// Abort abandons what was written; after Close it does nothing.
 	Abort()

@@ -139,7 +139,7 @@ func isHarmless(a arrow.Array) bool {
 	return integerRender(a) != nil
 }
 
-// isHarmlessByte tells what numbers, times and guids are written with: never what CSV gives a meaning, but somebody may ask for fields
+// isHarmlessByte reports what numbers, times and guids are written with: never what CSV gives a meaning, but somebody may ask for fields
 // that are parted by one of these.
 func isHarmlessByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' || c == ':' || c == '-' || c == '+' || c == ' '

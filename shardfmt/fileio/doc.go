@@ -20,5 +20,5 @@
 // Without a schema the types come from the first InferRows records; docs/reference/inference.md has the rules. A JSON object becomes
 // a Struct of nullable fields in order of appearance, what changes its kind becomes Dynamic, a CSV column of many
 // kinds a String. A field that appears later, a value that the type doesn't hold, a document that is no JSON, a short CSV
-// row: each is an error that names file and line, and the option that would take it. InferenceOf tells what was found.
+// row: each is an error that names file and line, and the option that would take it. InferenceOf reports what was found.
 package fileio

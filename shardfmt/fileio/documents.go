@@ -29,7 +29,7 @@ func (d document) located(err error) error {
 }
 
 // documents reads JSON as files hold it: an object a line, objects that take several lines, or one array of objects,
-// which may be all on one line. The start of an input tells which.
+// which may be all on one line. The start of an input reports which.
 type documents struct {
 	lines *texts
 	// begun: the form of the open input is known.

@@ -101,7 +101,7 @@ const AllRows = -1
 // DefaultNulls are the texts of CSV fields that stand for null in columns of anything but text.
 var DefaultNulls = []string{"NA", "N/A", "n/a", "NULL", "null", "None", "-", `\N`}
 
-// SourceOptions tell how inputs are read. The zero value infers everything.
+// SourceOptions define how inputs are read. The zero value infers everything.
 type SourceOptions struct {
 	// Format of all inputs; by their names if empty.
 	Format Format
@@ -167,12 +167,12 @@ type SourceOptions struct {
 	// InProcess reads Parquet in the caller's process, where a file made to do harm can end the program: for files that the caller trusts, in
 	// programs that don't call ServeReader.
 	InProcess bool
-	// Progress, if not nil, is told how many bytes of the inputs were read, as they are stored, and how many there are to
+	// Progress, if not nil, is called with the stored bytes of the inputs read so far, and how many there are to
 	// read, passes of inference counted; 0 where nobody knows, as of pipes. Calls may be concurrent.
 	Progress func(read, total int64)
 	// Stdin is what "-" reads; nothing if nil.
 	Stdin io.Reader
-	// Warn is told, once each, of what is changed in passing: for instance digits below 100 ns that
+	// Warn is called, once each, with what is changed in passing: for instance digits below 100 ns that
 	// are cut.
 	Warn func(message string)
 
@@ -227,7 +227,7 @@ const (
 	NoHeader   Header = "no"
 )
 
-// Validate tells which option has no meaning, or nil.
+// Validate reports which option has no meaning, or nil.
 func (o SourceOptions) Validate() error {
 	switch o.UnknownFields {
 	case "", ErrorOnUnknown, ExtendByUnknown, DropUnknown:

@@ -153,7 +153,7 @@ func (t *texts) buffered() ([]byte, error) {
 }
 
 // readLine reads a line of the open input, of at most maxRecord bytes, with its line break cut off. A line ends with LF, CR LF or CR;
-// ending tells which, for quoted fields that go on in the next line.
+// ending reports which, for quoted fields that go on in the next line.
 func (t *texts) readLine() ([]byte, error) {
 	t.long = t.long[:0]
 	for {

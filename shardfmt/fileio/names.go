@@ -78,7 +78,7 @@ func (r *renamed) close() error {
 	return r.batchFile.close()
 }
 
-// Report tells which names were given, and what the file tells.
+// Report reports which names were given, and what the file tells.
 func (r *renamed) Report() *arrowtype.Report {
 	all := &arrowtype.Report{}
 	all.Merge(r.report)
@@ -88,5 +88,5 @@ func (r *renamed) Report() *arrowtype.Report {
 	return all
 }
 
-// reporter is a batchFile that tells what is not read of it as it is.
+// reporter is a batchFile that reports what is not read of it as it is.
 type reporter interface{ Report() *arrowtype.Report }

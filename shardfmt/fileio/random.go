@@ -23,7 +23,7 @@ type random interface {
 type lender interface {
 	// lend gives the file, which whoever asks for it closes. The error is errors.ErrUnsupported where there is none.
 	lend() (*os.File, error)
-	// count is told how many bytes were read.
+	// count is called with the number of bytes read.
 	count(n int)
 }
 

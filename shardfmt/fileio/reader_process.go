@@ -337,7 +337,7 @@ func (p *readerProcess) beginPiece(size []byte) error {
 	return nil
 }
 
-// count tells how much of a lent file was read.
+// count reports how much of a lent file was read.
 func (p *readerProcess) count(read []byte) error {
 	l, ok := p.file.(lender)
 	if len(read) != 8 || !ok {

@@ -226,7 +226,7 @@ func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detai
 	return x, err
 }
 
-// Verify reads all of a file that is no shard and checks what its format lets it check. progress, if not nil, is told how
+// Verify reads all of a file that is no shard and checks what its format lets it check. progress, if not nil, is called with how
 // many bytes were read or checked, and how many there are.
 func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settings fileformat.Settings, progress func(done, total int64)) (*corrupt.Report, error) {
 	if format := File(f); format != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// SinkOptions tell how records are written. The zero value follows the conventions of this package.
+// SinkOptions define how records are written. The zero value follows the conventions of this package.
 type SinkOptions struct {
 	// GuidOrder of the text of guids, RFCOrder if empty.
 	GuidOrder GuidOrder
@@ -41,7 +41,7 @@ type SinkOptions struct {
 	Remote   bool
 	// Workers is how many make text of the records of a batch side by side, for NDJSON and CSV; as many as there are processors if 0.
 	Workers int
-	// Warn is told, once each, of what can't be written as it is.
+	// Warn is called, once each, with what can't be written as it is.
 	Warn func(message string)
 }
 

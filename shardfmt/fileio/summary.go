@@ -70,7 +70,7 @@ func (in *inference) summary(o SourceOptions, s *schema.Schema) *Inference {
 	return out
 }
 
-// notesOf tells what is worth knowing of a field and of those in it.
+// notesOf reports what is worth knowing of a field and of those in it.
 func (in *inference) notesOf(g *guess, n *schema.Node, o SourceOptions) []string {
 	var notes []string
 	var walk func(g *guess, prefix string)

@@ -37,7 +37,7 @@ func (f *boundField) leaf() *schema.Node { return f.nodes[len(f.nodes)-1] }
 type predicate interface {
 	// eval writes the truth of each row.
 	eval(rows *rows, out truths) error
-	// possible tells which answers the statistics leave open.
+	// possible reports which answers the statistics leave open.
 	possible(stats func(id uint32) *Stats) outcomes
 }
 

@@ -3,7 +3,7 @@
 // The language is SQL's WHERE with the operators
 //
 //	=  !=  <>  <  <=  >  >=  AND  OR  NOT  IN (…)  BETWEEN x AND y  IS [NOT] NULL  LIKE 'a%_'
-//	HAS 'term'  HASPREFIX 'ter'  CONTAINS 'text'        (each with a case-sensitive twin, suffix _CS)
+//	HAS 'term'  HASPREFIX 'ter'  CONTAINS 'text'        (each also case-sensitive, with the suffix _CS)
 //
 // Strings stand in single quotes (” is a quote), names that are no identifiers in double quotes, nested fields
 // are dotted. Literals besides numbers, strings, TRUE, FALSE and NULL: guid '…', X'…' (binary), timespan '…',

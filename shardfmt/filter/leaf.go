@@ -15,7 +15,7 @@ type test interface {
 	holds(v *Value) bool
 	// unknown: the test is unknown for every value for which it does not hold (a NULL among its literals).
 	unknown() bool
-	// possible tells what a range leaves open; see Stats.
+	// possible reports what a range leaves open; see Stats.
 	possible(s *Stats) outcomes
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Select tells which rows of a batch the expression selects: those for which it is true. The batch holds the
+// Select reports which rows of a batch the expression selects: those for which it is true. The batch holds the
 // expression's top-level fields by name, in the canonical types of package arrowtype, or as dictionary-encoded arrays
 // of them, of which each entry is judged once. The answer is a bitmap,
 // least significant bit first, of ceil(rows/8) bytes, and the number of bits set.

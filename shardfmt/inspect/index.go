@@ -43,7 +43,7 @@ type Artifact struct {
 	Schema  string  `json:"schema,omitempty"`
 }
 
-// describeIndex tells what a descriptor says; names, if not nil, gives the names of fields.
+// describeIndex reports what a descriptor says; names, if not nil, gives the names of fields.
 func describeIndex(scope string, d *metapb.IndexDescriptor, names *schema.Schema) Index {
 	x := Index{Scope: scope, Type: d.IndexType, Fields: []string{}, Properties: []Property{}, Artifacts: []Artifact{}, SizeBytes: d.IndexSize}
 	for _, f := range d.IndexedFields {
@@ -104,7 +104,7 @@ func DescribeIndex(ctx context.Context, st index.Store, base string, descriptor 
 	return &x, nil
 }
 
-// describeLayer opens a layer index and tells how many keys it has.
+// describeLayer opens a layer index and reports how many keys it has.
 func describeLayer(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy, x *Index) error {
 	opened, err := layerindex.Open(ctx, st, base, d, p)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // allNull is the descriptor of a scalar field whose n values in a stripe are all null, as a writer makes it: a
-// constant without buffers (format note 01 §14).
+// constant without buffers (docs/format/fields.md).
 func allNull(node *schema.Node, n uint64) *metapb.StripeFieldDescriptor {
 	c := stats.NewCollector(node, stats.Options{})
 	c.AddNulls(int(n))

@@ -32,7 +32,7 @@
 // (ErrStandard); objects outside the new root's folder (urlresolve.ErrRefused) unless allowed; roots above the
 // limits (ErrLimit).
 //
-// The rules are format note 01 §13 and §14; docs/design/merge.md tells why they are what they are.
+// docs/design/merge.md has the rules, and why they are what they are.
 package merge
 
 import (
@@ -131,7 +131,7 @@ type Options struct {
 	Progress func()
 }
 
-// Result tells what Concat wrote.
+// Result reports what Concat wrote.
 type Result struct {
 	// URL and Size in bytes of the new root.
 	URL  string

@@ -153,7 +153,7 @@ const (
 // costs as much. Such bytes are not held to their checksums; those go along in the root.
 var copyLeast int64 = 16 << 20
 
-// copy writes the new object of the spans that move to it, and tells how many bytes those have. What the store copied is
+// copy writes the new object of the spans that move to it, and reports how many bytes those have. What the store copied is
 // compared before anything refers to it; where it copied wrongly, or refuses to copy or to join what it copied, all
 // bytes are fetched.
 func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, moving []*span, size int64) (moved int64, err error) {

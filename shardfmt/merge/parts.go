@@ -175,7 +175,7 @@ func join(all [][]byte) []byte {
 	return joined
 }
 
-// result tells what was written.
+// result reports what was written.
 func (m *merger) result(root []byte) *Result {
 	r := &Result{
 		URL: m.out, Size: int64(len(root)), Root: root, Inputs: len(m.shards), Stripes: len(m.stripes),

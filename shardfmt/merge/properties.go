@@ -57,7 +57,7 @@ type collapsing struct {
 }
 
 // add appends pairs. Properties of ours that are equal to one that is there are left out, and those that
-// Concat sets anew.
+// Concat sets again.
 func (c *collapsing) add(pairs []*metapb.NameValuePair) {
 	for _, p := range pairs {
 		switch p.GetName() {

@@ -38,7 +38,7 @@ func (x *indexed) name() string {
 // indexBatch is how many records are given to builders at a time.
 const indexBatch = 8192
 
-// indexes makes the postings of the indexes and term filters that scans rely on anew from the values, where nothing else was found, and
+// indexes makes the postings of the indexes and term filters that scans rely on again from the values, where nothing else was found, and
 // finds those that lack some: scans would lose rows by them. The new indexes are written to temporary files.
 func (v *verifier) indexes() error {
 	if v.top == nil || len(v.report.Errors) > 0 {

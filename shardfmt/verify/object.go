@@ -15,7 +15,7 @@ import (
 type object struct {
 	url    string
 	isRoot bool
-	// draft: it is on the draft wire, and its messages are laid out anew behind its end, see meta.Root.Draft.
+	// draft: it is on the draft wire, and its messages are laid out again behind its end, see meta.Root.Draft.
 	draft  bool
 	pieces []piece
 	sums   []*ranges.Sum

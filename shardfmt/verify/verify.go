@@ -18,7 +18,7 @@
 //     lengths, sketches, Bloom filters, range indexes; of the stripes, and of the shard as their sum. Statistics that lie
 //     lose rows in silence. What a descriptor does not say, and a range wider than the values, is no fault.
 //
-//   - the indexes of stripes and of the shard, and term filters, that scans rely on: they are made anew from the values, and must name all
+//   - the indexes of stripes and of the shard, and term filters, that scans rely on: they are made again from the values, and must name all
 //     records that those name. An index that lacks postings loses rows in silence, too. Records that are named besides cost time only.
 //
 // For the first of these objects are read once, in order, with memory bounded by the largest buffer; for the values the
@@ -54,7 +54,7 @@ type Options struct {
 	MaxMemory int64
 	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
 	Progress func(bytes int64)
-	// Expect, if not nil, is told once how many bytes there are to check, before the first of them is.
+	// Expect, if not nil, is called once with the number of bytes to check, before the first of them is.
 	Expect func(bytes int64)
 }
 

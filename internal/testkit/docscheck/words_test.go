@@ -142,3 +142,41 @@ func TestPagesAvoidConstructions(t *testing.T) {
 		t.Errorf("only %d pages were looked at", pages)
 	}
 }
+
+// dialect are words of comments that are no terms of the field; the list grows as the comments are read again.
+var dialect = regexp.MustCompile(`\banew\b|\b(is|are) told (of|how|when|what)\b|\btells (whether|how|which|what|when)\b|\bmend(s|ed)\b|\bformat notes? \d`)
+
+// TestGodocAvoidsDialect: no comment of a public package has a word of the list.
+func TestGodocAvoidsDialect(t *testing.T) {
+	files := 0
+	for _, root := range []string{"blobio", "catalog", "compaction", "manifest", "shardfmt", "urlresolve"} {
+		err := filepath.WalkDir(filepath.Join("../../..", root), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "internal" || d.Name() == "temporal" || d.Name() == "blobtest"):
+				return fs.SkipDir
+			case !strings.HasSuffix(path, ".go"), strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			files++
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			for _, group := range file.Comments {
+				if what := dialect.FindString(strings.ReplaceAll(group.Text(), "\n", " ")); what != "" {
+					t.Errorf("%s: %q: use the term of the field", set.Position(group.Pos()), what)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 150 {
+		t.Errorf("only %d files were read", files)
+	}
+}

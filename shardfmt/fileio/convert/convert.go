@@ -30,7 +30,7 @@ type Options struct {
 	// Source and Sink tell how the two ends are read and written. Their Exact is set by AllowLossy.
 	Source fileio.SourceOptions
 	Sink   fileio.SinkOptions
-	// Shard tells how a shard is written.
+	// Shard defines how a shard is written.
 	Shard shardfmt.WriterOptions
 	// Strict refuses whatever the report would name; AllowLossy changes values that can't be held, and counts
 	// them. Only one of them may be set.
@@ -39,7 +39,7 @@ type Options struct {
 	TimeUnit string
 	// MaxMemory bounds the memory of reading a shard as shardfmt.ScanOptions has it; Source has a bound of its own.
 	MaxMemory int64
-	// Progress, if not nil, is told how much of the input was read and how much there is: rows of a shard, bytes of any
+	// Progress, if not nil, is called with how much of the input was read and how much there is: rows of a shard, bytes of any
 	// other file (fileio.SourceOptions).
 	Progress func(done, total int64)
 }

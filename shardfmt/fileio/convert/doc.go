@@ -1,4 +1,4 @@
-// Package convert turns a file of any format into one of any other, and tells what that loses.
+// Package convert turns a file of any format into one of any other, and reports what that loses.
 //
 // Between formats that hold Arrow batches (Parquet, Arrow IPC, Lance, COLE, layer files) the batches go straight
 // across, in their own types. Where text or a shard is at either end they pass through the types of a shard

@@ -147,7 +147,7 @@ def _said(code: int, out: Any, err: Any) -> bytes:
 
 
 def _failure(code: int, err: Any) -> ShardcatError:
-    """The error that the program's last line tells."""
+    """The error in the program's last line."""
     err.seek(0)
     lines = err.read().decode(errors="replace").strip().splitlines()
     message = lines[-1] if lines else f"shardcat ended with {code}"

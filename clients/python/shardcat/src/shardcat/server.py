@@ -29,7 +29,7 @@ class Server:
     timeout: float = 60.0
     """Seconds that the server may take over the next bytes."""
     patience: float = 60.0
-    """Seconds for which a busy server is asked again."""
+    """Seconds for which requests to a busy server are retried."""
 
     def __repr__(self) -> str:  # without the token
         return f"Server({self.url!r})"
@@ -174,7 +174,7 @@ def streamed(answer: Answer) -> pa.RecordBatchReader:
             answer.broken()
         finally:
             answer.close()
-        raise ShardcatError(f"the answer is no Arrow stream: {e}") from e
+        raise ShardcatError(f"the response is not an Arrow stream: {e}") from e
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:

@@ -9,16 +9,16 @@ the program, which must then be where the executors are; `snapshot`, `asOf` or `
 shardcat, which is pushed down; `splitSize`, stored bytes of a partition; `pushdown`, true to let Spark push its own filters
 down as well.
 
-With pushdown, ask each DataFrame one question, and load anew for the next: Spark keeps a source with the filters that it once
+With pushdown, run one query per DataFrame, and load a new one for the next: Spark keeps a source with the filters that it once
 pushed, so that a second question of the same DataFrame or view that has no filters would get the rows of the first (seen
 with 4.3).
 
-Spark tells Python data sources no columns. Which are read is said by a schema: spark.read.schema("carrier string, dep_delay
+Spark does not report the needed columns to Python data sources. A schema selects them: spark.read.schema("carrier string, dep_delay
 bigint"), or by the option `columns`, separated by commas.
 
     df.write.format("shardcat").option("url", "http://127.0.0.1:8099").option("token", "...").mode("append").save("flights")
 
-Writing: mode append, to a table that is there; each task writes its shards, and the driver commits all of them in one snapshot. If a task
+Writing: mode append, to an existing table; each task writes its shards, and the driver commits all of them in one snapshot. If a task
 fails for good nothing is added, and what the others wrote is deleted. With `jobId` the write is a delivery by that name, which is committed
 once however often it is done. Columns are matched by name: those that the DataFrame lacks are null, those that the table lacks are refused.
 

@@ -28,23 +28,23 @@ def connect(
 ) -> Connection:
     """Connect to a server by its URL, or, with no server, to a warehouse and catalog through the program.
 
-    warehouse, catalog, vault and config are the flags of the program; what is left out is taken from its environment
-    variables and defaults. binary is the program's path, else $SHARDCAT_BINARY, else what PATH has. timeout: seconds
-    that a server may take over the next bytes.
+    warehouse, catalog, vault and config are the flags of the program; missing ones come from its environment variables
+    and defaults. binary is the path of the program (default: $SHARDCAT_BINARY, else shardcat on PATH). timeout is the
+    maximum number of seconds to wait for the next bytes of a server.
     """
     if url is None:
         if token is not None:
             raise ShardcatError("a token is for a server: connect(url, token=...)", "usage")
         return Connection(Program(find(binary), catalog, warehouse, vault, config))
     if any(given is not None for given in (warehouse, catalog, vault, config, binary)):
-        raise ShardcatError("a server has its own catalog: give a URL, or warehouse and catalog", "usage")
+        raise ShardcatError("a server has its own catalog: pass either a URL, or warehouse and catalog", "usage")
     if not url.startswith(("http://", "https://")):
-        raise ShardcatError(f"{url!r} is no http URL; for a folder say connect(warehouse=..., catalog=...)", "usage")
+        raise ShardcatError(f"{url!r} is not an http(s) URL; for a folder use connect(warehouse=..., catalog=...)", "usage")
     return Connection(Server(url, token, timeout))
 
 
 class Connection:
-    """Where tables are. It holds nothing open, can be pickled, and be used by many threads."""
+    """A server, or a catalog and warehouse. It has no open resources, can be pickled, and is safe for many threads."""
 
     def __init__(self, source: Source):
         self.source = source
@@ -57,7 +57,7 @@ class Connection:
         return self.source.tables(namespace)
 
     def table(self, name: str) -> Table:
-        """A table by name. Whether it exists shows when it is asked for something."""
+        """A table by name. Its existence is checked by the first request."""
         return Table(self.source, name)
 
 
@@ -91,12 +91,12 @@ class Table:
         time_unit: Optional[str] = None,
         order_by: Optional[str] = None,
     ) -> pa.RecordBatchReader:
-        """Rows as they are read, in the order of their commits, or of the columns of order_by.
+        """Stream rows in commit order, or in the order of the columns of order_by.
 
-        where is a filter in the language of shardcat; columns are dotted paths. Of snapshot, as_of (RFC 3339) and ref
-        one may be given. time_unit (ns, us, ms, s) is for times outside of 1677 to 2262, which nanoseconds can't hold.
-        order_by ("a, b.c desc, d nulls first") needs a limit of at most 100,000 where a server answers.
-        Rows that can't be read raise ShardcatError; a reader that ends without one has given all of them.
+        where is a filter in the language of shardcat; columns are dotted paths. snapshot, as_of (RFC 3339) and ref
+        exclude each other. time_unit (ns, us, ms, s) is for times outside of 1677 to 2262, which nanoseconds can't hold.
+        order_by ("a, b.c desc, d nulls first") needs a limit of at most 100,000 through a server.
+        Unreadable rows raise ShardcatError; a reader that ends without an error has returned all rows.
         """
         return self.source.rows(self.name, Scan(where, columns, snapshot, as_of, ref, limit, time_unit, order_by))
 
@@ -115,7 +115,7 @@ class Table:
         return polars.from_arrow(self.to_arrow(*args, **kwargs))
 
     def to_duckdb(self, *args: Any, connection: Any = None, **kwargs: Any) -> Any:
-        """The rows of scan(...) as a relation of DuckDB, which reads them once, as it goes. connection is one of DuckDB's."""
+        """The rows of scan(...) as a relation of DuckDB, which streams them once. connection is a DuckDB connection."""
         import duckdb
 
         return (connection or duckdb).from_arrow(self.scan(*args, **kwargs))
@@ -131,7 +131,7 @@ class Table:
         split_size: Optional[int] = None,
         time_unit: Optional[str] = None,
     ) -> Plan:
-        """Cut a scan into tasks that any process reads, of about split_size stored bytes (128 MiB if left out).
+        """Split a scan into tasks for parallel readers, of about split_size stored bytes (default: 128 MiB).
 
         Every row is in exactly one task, whatever happens to the table, as long as its objects are kept for readers of
         old snapshots (48 h unless the table says otherwise).
@@ -145,8 +145,8 @@ class Table:
         """Append rows in one snapshot: a pyarrow Table, RecordBatch or RecordBatchReader, or anything that exports an Arrow
         stream (a polars or pandas frame).
 
-        job_id names the delivery: the same one appended twice is committed once. create makes a table that is not there,
-        without a server only. Returns rows, shards, bytes and snapshot_id.
+        job_id names the delivery: the same one appended twice is committed once. create creates a missing table,
+        only without a server. Returns rows, shards, bytes and snapshot_id.
         """
         return self.source.append(self.name, _reader(data), job_id, create)
 
@@ -162,17 +162,17 @@ class Job:
         runs = [pool.submit(job.write, part, str(n)) for n, part in enumerate(parts)]     # in any processes
         job.commit([r.result() for r in runs])                                            # or job.discard()
 
-    The same job is committed once, however often it is done. What a process wrote that failed, or whose run is not named, is no
-    part of the table and is deleted by the commit.
+    The same job is committed once, however often it is repeated. Rows of failed processes, and of runs that are not named, never
+    become visible and are deleted by the commit.
     """
 
     def __init__(self, source: Source, table: str, id: str):
         self.source, self.table, self.id = source, table, id
 
     def write(self, data: Any, part: Optional[str] = None) -> Optional[str]:
-        """Write rows that no reader sees yet, and give the run that commit takes; None if the job was committed before.
+        """Write rows that are invisible until the commit. Returns the run for commit, or None if the job was committed before.
 
-        part names what is written of the job, a task's number for one: of two runs of one part, one can be committed.
+        part names the part of the job, such as a task number: one run per part can be committed.
         """
         return self.source.write(self.table, _reader(data), self.id, part)["run"] or None
 
@@ -181,7 +181,7 @@ class Job:
         return self.source.commit(self.table, self.id, [r for r in runs if r])
 
     def discard(self) -> int:
-        """Delete what runs of the job wrote, as far as it is not committed, and give the number of runs."""
+        """Delete the uncommitted runs of the job. Returns the number of runs."""
         return self.source.discard(self.table, self.id)["discarded_runs"]
 
 
@@ -194,4 +194,4 @@ def _reader(data: Any) -> pa.RecordBatchReader:
         return data.to_reader()
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
-    raise ShardcatError(f"{type(data).__name__} is no Arrow data: give a pyarrow Table, RecordBatch, RecordBatchReader, or a frame", "usage")
+    raise ShardcatError(f"{type(data).__name__} is not Arrow data: expected a pyarrow Table, RecordBatch, RecordBatchReader, or a frame", "usage")

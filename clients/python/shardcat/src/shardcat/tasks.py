@@ -17,17 +17,17 @@ class Task:
 
     source: Source
     document: dict[str, Any]
-    """The task as `shardcat plan-scan` prints it; its keys stand in docs/design/scan-tasks.md."""
+    """The task as `shardcat plan-scan` prints it; docs/design/scan-tasks.md has its keys."""
     time_unit: Optional[str] = None
 
     @property
     def expected_rows(self) -> int:
-        """About how many rows there are before the filter."""
+        """Estimated number of rows before the filter."""
         return self.document["expected_rows"]
 
     @property
     def expected_bytes(self) -> int:
-        """About how many bytes are stored, of all columns."""
+        """Estimated stored bytes of all columns."""
         return self.document["expected_bytes"]
 
     def read(self) -> pa.RecordBatchReader:
@@ -52,7 +52,7 @@ class Plan:
         return len(self.tasks)
 
     def to_ray(self) -> Any:
-        """The rows as a ray.data.Dataset, one block of work a task."""
+        """The rows as a ray.data.Dataset, one block per task."""
         import ray.data
 
         from ._ray import Tasks
