@@ -16,7 +16,7 @@ func init() {
 	}
 }
 
-// allowEmpty is a codec that unpacks nothing to nothing, and gives what it can't unpack as it is where that has the size that it should have.
+// allowEmpty is a codec that unpacks nothing to nothing.
 type allowEmpty struct{ compress.Codec }
 
 // streamed is one of which long pages are unpacked piece by piece.
@@ -30,9 +30,5 @@ func (c allowEmpty) DecodeWithError(dst, src []byte) ([]byte, error) {
 	if len(dst) == 0 && len(src) == 0 {
 		return dst, nil
 	}
-	out, err := compress.Decode(c.Codec, dst, src)
-	if err != nil && len(dst) == len(src) { // stored as it is, by a writer that says otherwise
-		return dst[:copy(dst, src)], nil
-	}
-	return out, err
+	return compress.Decode(c.Codec, dst, src)
 }
