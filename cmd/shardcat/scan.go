@@ -124,7 +124,7 @@ func (a *app) reportDamaged(damaged []catalog.Damage) error {
 		rows += damaged[i].Rows
 		a.warn("skipped: " + damaged[i].String())
 	}
-	return exitError{exitCorrupt, fmt.Errorf("%d rows of %d shards were left out, for they can't be read; shardcat repair fixes the table", rows, len(damaged))}
+	return exitError{exitCorrupt, fmt.Errorf("%s of %s left out because of damage; shardcat repair fixes the table", plural.Count(rows, "row"), plural.Count(len(damaged), "shard"))}
 }
 
 // options turns the flags into options of a scan.
