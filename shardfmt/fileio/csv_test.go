@@ -216,11 +216,12 @@ func TestTableCutsNoNumbers(t *testing.T) {
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte("a,b\n1,\"x\"\"y\"\n,\n"))
 	f.Add([]byte("a\r\n\"1\r\n2\"\r\n"))
+	f.Add([]byte("\x000\x00")) // written, it could be UTF-16
 	f.Fuzz(func(t *testing.T, text []byte) {
 		sp := blobio.NewClient()
 		defer sp.Close()
-		read := func(in []byte, s *schema.Schema) (string, *schema.Schema, error) {
-			src, err := fileio.OpenSource(context.Background(), sp, []string{"-"}, fileio.SourceOptions{Format: fileio.CSV, Stdin: bytes.NewReader(in), Schema: s})
+		read := func(in []byte, s *schema.Schema, e fileio.Encoding) (string, *schema.Schema, error) {
+			src, err := fileio.OpenSource(context.Background(), sp, []string{"-"}, fileio.SourceOptions{Format: fileio.CSV, Stdin: bytes.NewReader(in), Schema: s, Encoding: e})
 			if err != nil {
 				return "", nil, err
 			}
@@ -239,11 +240,11 @@ func FuzzCSV(f *testing.F) {
 				sink.Write(b)
 			}
 		}
-		once, s, err := read(text, nil)
+		once, s, err := read(text, nil, fileio.AutoEncoding)
 		if err != nil || len(s.Fields) == 0 {
 			return
 		}
-		twice, _, err := read([]byte(once), s)
+		twice, _, err := read([]byte(once), s, fileio.UTF8)
 		if err != nil || once != twice {
 			t.Fatalf("%q is written as %q, which reads as %q (%v)", text, once, twice, err)
 		}
