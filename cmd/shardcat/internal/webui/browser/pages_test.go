@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 		{"tables", "/", []string{"default.events", "12", "waiting", "paused", "Backlog", "Next run"}},
 		{"table", "/tables/default.events", []string{"Shards over creation time", "What the next plan would do", "fewer than 50 adjacent shards", "Past runs", "Policy"}},
 		{"problem", "/tables/default.broken", []string{"Try shardcat", "the root of a live shard is missing"}},
-		{"filter", "/tables/default.events?where=" + url.QueryEscape("id < 700"), []string{"bounds 10; 2 are left"}},
+		{"filter", "/tables/default.events?where=" + url.QueryEscape("id < 700"), []string{"bounds 10; remaining: 2 with"}},
 		{"shard", "", []string{"Where the bytes are", "message", "Stripes", "First rows", "GET /items/"}},
 		{"login", "/login", []string{"Token"}},
 		{"missing", "/tables/default.nobody", []string{"Not Found", "Back to the tables"}},
@@ -195,7 +195,7 @@ func TestKeyboard(t *testing.T) {
 	g.open("/tables/default.events")
 	g.tabTo("where")
 	g.do(chromedp.KeyEvent("id < 10"+kb.Enter), chromedp.WaitVisible(chromedp.CSS("svg.pruned")))
-	if text := g.text("[role=status]"); !strings.Contains(text, "1 are left") {
+	if text := g.text("[role=status]"); !strings.Contains(text, "remaining: 1 with") {
 		t.Errorf("the filter says %q", text)
 	}
 }
