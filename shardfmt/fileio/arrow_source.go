@@ -15,6 +15,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowipc"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 )
 
 // DefaultMaxMemory is the most bytes of one Arrow IPC message, which is read and unpacked whole.
@@ -212,7 +213,7 @@ func damaged(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "decrypt"):
 		return corrupt.Unsupported(-1, "the file is encrypted: write it without encryption")
-	case strings.Contains(text, "unimplemented encoding"):
+	case parquetcodec.Undecoded(text):
 		return corrupt.Unsupported(-1, noEncoding)
 	case strings.Contains(text, "exceeds configured limit"):
 		return corrupt.Unsupported(-1, "a page of the file is larger than the memory for it: a larger limit (--max-memory) allows more")

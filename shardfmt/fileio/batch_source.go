@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -357,7 +358,7 @@ func (s *batchSource) take(raw arrow.RecordBatch) (err error) {
 // guard turns a panic of a library on bytes that make no sense into an error.
 func guard(err *error, name string) {
 	if r := recover(); r != nil {
-		if strings.Contains(fmt.Sprint(r), "unimplemented encoding") {
+		if parquetcodec.Undecoded(fmt.Sprint(r)) {
 			*err = corrupt.Locate(corrupt.Unsupported(-1, noEncoding), name, -1)
 			return
 		}

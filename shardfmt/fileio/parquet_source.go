@@ -97,10 +97,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 		return nil, damaged(err)
 	}
 	if parquetcodec.MayMisflag(p.MetaData()) {
-		source := struct {
-			io.ReaderAt
-			io.Seeker
-		}{parquetcodec.NewFlagFixer(r, p.MetaData()), r}
+		source := unclosed{parquetcodec.NewFlagFixer(r, p.MetaData()), r}
 		if p, err = file.NewParquetReader(source, file.WithReadProps(properties), file.WithMetadata(p.MetaData())); err != nil {
 			return nil, damaged(err)
 		}
@@ -147,12 +144,15 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	return f, nil
 }
 
+// unclosed is a file that a library reads from, and can't close.
+type unclosed struct {
+	io.ReaderAt
+	io.Seeker
+}
+
 // openFooter reads the footer of a file, again without its logical types that are unknown if the library refuses it.
 func openFooter(r random, properties *parquet.ReaderProperties) (*file.Reader, error) {
-	source := struct { // what a library reads from, it would close
-		io.ReaderAt
-		io.Seeker
-	}{r, r}
+	source := unclosed{r, r}
 	p, err := tryFooter(source, file.WithReadProps(properties))
 	if err == nil {
 		return p, nil

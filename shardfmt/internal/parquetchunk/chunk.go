@@ -2,7 +2,6 @@ package parquetchunk
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
@@ -149,7 +148,7 @@ func guarded(do func() error) (err error) {
 				return
 			}
 			err = fmt.Errorf("invalid file: %v", v)
-			if strings.Contains(err.Error(), "unimplemented encoding") {
+			if parquetcodec.Undecoded(err.Error()) {
 				err = corrupt.Unsupported(0, "an encoding that is not read for the type of the column, as DELTA_BYTE_ARRAY of FIXED_LEN_BYTE_ARRAY: select other columns, or write the file with other encodings")
 			}
 		}

@@ -111,7 +111,7 @@ func (d *Decoder) Decode(dict, pages []byte, n int, base uint64, mem *budget.Acc
 			}
 		}
 		alloc.take(2 * (len(dict) + len(pages)))
-		if d.chunk.misflagged {
+		if d.chunk.misflagged && !d.chunk.depth.nested { // flatten has read them right
 			pages = parquetcodec.FixFlags(pages)
 		}
 		raw, err := d.read(dict, pages, n, alloc)

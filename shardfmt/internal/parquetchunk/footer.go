@@ -35,6 +35,8 @@ type Footer struct {
 	body int64
 	// elements is the ordinal of each column's leaf in the file's list of schema elements.
 	elements []uint32
+	// leaves are the columns by their nodes.
+	leaves map[pqschema.Node]int
 }
 
 // ParseTail reads the footer from the last bytes of a file of size bytes. Where they hold less than the footer, more
@@ -83,6 +85,10 @@ func ParseTail(tail []byte, size int64, mem *budget.Account) (f *Footer, more in
 func (f *Footer) number() error {
 	if f.meta.Schema == nil || f.meta.Schema.NumColumns() > maxColumns {
 		return corrupt.Unsupported(0, "a Parquet file of more than %d columns", maxColumns)
+	}
+	f.leaves = make(map[pqschema.Node]int, f.Columns())
+	for i := range f.Columns() {
+		f.leaves[f.meta.Schema.Column(i).SchemaNode()] = i
 	}
 	next := uint32(0)
 	var visit func(n pqschema.Node)

@@ -30,21 +30,20 @@ func (f *Footer) Fields() int { return f.meta.Schema.Root().NumFields() }
 
 // Shape gives a top-level field. Types are told by Parquet's own schema alone, see Field.
 func (f *Footer) Shape(field int) (*Shape, error) {
-	columns := map[pqschema.Node]int{}
-	for i := range f.Columns() {
-		columns[f.meta.Schema.Column(i).SchemaNode()] = i
-	}
-	s := shaper{footer: f, columns: columns, top: f.meta.Schema.Root().Field(field).Name()}
-	return s.field(f.meta.Schema.Root().Field(field), level{}, 1)
+	n := f.meta.Schema.Root().Field(field)
+	s := shaper{footer: f, top: n.Name()}
+	return s.field(n, level{}, 1)
 }
 
 // level is where a node begins: levels of the nodes above it, and the definition level of the innermost element.
 type level struct{ def, rep, position uint32 }
 
+// element is where the elements of a list begin.
+func (l level) element() level { return level{def: l.def + 1, rep: l.rep + 1, position: l.def + 1} }
+
 type shaper struct {
-	footer  *Footer
-	columns map[pqschema.Node]int
-	top     string
+	footer *Footer
+	top    string
 }
 
 func (s *shaper) refuse(why string) error {
@@ -87,7 +86,7 @@ func (s *shaper) value(n pqschema.Node, at level, depth int) (*Shape, error) {
 }
 
 func (s *shaper) leaf(n pqschema.Node, at level) (*Shape, error) {
-	column, ok := s.columns[n]
+	column, ok := s.footer.leaves[n]
 	if !ok {
 		return nil, s.refuse("has a group without columns")
 	}
@@ -131,7 +130,7 @@ func (s *shaper) group(g *pqschema.GroupNode, at level, depth int) (*Shape, erro
 
 // list gives the shape of a list whose elements are a repeated node.
 func (s *shaper) list(name string, repeated pqschema.Node, at level, depth int) (*Shape, error) {
-	in := level{def: at.def + 1, rep: at.rep + 1, position: at.def + 1}
+	in := at.element()
 	item, err := s.value(repeated, in, depth+1)
 	return s.listOf(name, item, at, in, err)
 }
@@ -155,7 +154,7 @@ func (s *shaper) annotated(g *pqschema.GroupNode, at level, depth int) (*Shape, 
 	if !ok || r.NumFields() != 1 || r.Name() == "array" || r.Name() == g.Name()+"_tuple" || !r.LogicalType().IsNone() {
 		return s.list(g.Name(), g.Field(0), at, depth)
 	}
-	in := level{def: at.def + 1, rep: at.rep + 1, position: at.def + 1}
+	in := at.element()
 	item, err := s.field(r.Field(0), in, depth+1)
 	return s.listOf(g.Name(), item, at, in, err)
 }
@@ -168,7 +167,7 @@ func (s *shaper) mapOf(g *pqschema.GroupNode, at level, depth int) (*Shape, erro
 	if pair == nil || pair.RepetitionType() != parquet.Repetitions.Repeated || pair.NumFields() != 2 || pair.Field(0).RepetitionType() != parquet.Repetitions.Required {
 		return nil, s.refuse("is a map without pairs of a required key and a value")
 	}
-	in := level{def: at.def + 1, rep: at.rep + 1, position: at.def + 1}
+	in := at.element()
 	var children []*Shape
 	for i, name := range []string{"key", "value"} {
 		c, err := s.field(pair.Field(i), in, depth+1)
