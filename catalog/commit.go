@@ -107,11 +107,9 @@ func (j *Job) attempts(ctx context.Context, c change) (*CommitResult, error) {
 // stage writes the change's manifests, which are read back later, and meanwhile what its entries depend on. The job's record is read back when it
 // returns.
 func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, later *readBacks, err error) {
-	view, beside := *j.table, j.beside
+	beside := j.beside
 	j.beside = nil
-	if view.fs, later = readBackLater(view.fs); later == nil {
-		later = &readBacks{client: view.cat.client}
-	}
+	view, later := j.table.readingBackLater()
 	if beside != nil {
 		later.add(beside.readBack)
 	}
@@ -127,6 +125,16 @@ func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, lat
 	staged, err = view.stage(j.branch, c)
 	err = cmp.Or(<-failed, err)
 	return staged, later, cmp.Or(err, j.awaitRecord())
+}
+
+// readingBackLater is a view of the table that puts off the reading back of what it writes, and what is to be read back.
+func (t *Table) readingBackLater() (*Table, *readBacks) {
+	view := *t
+	var later *readBacks
+	if view.fs, later = readBackLater(view.fs); later == nil {
+		later = &readBacks{client: view.cat.client}
+	}
+	return &view, later
 }
 
 // stage writes the change's manifests on top of the branch's head.

@@ -315,11 +315,7 @@ func (c *groupCommit) stage(ctx context.Context, branch string) (*manifest.Stage
 		}
 	}
 	slices.SortFunc(all.Add, byPath)
-	view := *c.table
-	var later *readBacks
-	if view.fs, later = readBackLater(view.fs); later == nil {
-		later = &readBacks{client: view.cat.client}
-	}
+	view, later := c.table.readingBackLater()
 	staged, err := view.stage(branch, all)
 	return staged, later, cmp.Or(err, ctx.Err())
 }
