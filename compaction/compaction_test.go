@@ -149,6 +149,14 @@ func fill(t *testing.T, tbl *catalog.Table, n int) {
 	}
 }
 
+// sameContents compares the rows of a table with what contents gave before.
+func sameContents(t testing.TB, tbl *catalog.Table, before []string) {
+	t.Helper()
+	if got := contents(t, tbl); !slices.Equal(got, before) {
+		t.Errorf("%d rows became %d others", len(before), len(got))
+	}
+}
+
 // contents reads all rows as text, sorted.
 func contents(t testing.TB, tbl *catalog.Table) []string {
 	t.Helper()
@@ -198,9 +206,7 @@ func TestCompactKeepsRows(t *testing.T) {
 		t.Errorf("plan %+v, loss %+v", group, group.Loss)
 	}
 	after := g.load(nil)
-	if got := contents(t, after); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d", len(before), len(got))
-	}
+	sameContents(t, after, before)
 	h := after.History()
 	if last := h[len(h)-1]; last.Operation != "replace" || last.Summary["total-records"] != "120" || last.Summary["deleted-data-files"] != "12" {
 		t.Errorf("snapshot %+v", last)
@@ -312,9 +318,7 @@ func TestAdoptedShards(t *testing.T) {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	again := g.load(nil)
-	if got := contents(t, again); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d", len(before), len(got))
-	}
+	sameContents(t, again, before)
 	for e, err := range again.Entries(ctx, catalog.At{}) {
 		if err != nil || !e.Flags.Has(manifest.Adopted) || !strings.HasPrefix(e.Path, again.VaultFolder()) {
 			t.Errorf("%s: flags %b, %v", e.Path, e.Flags, err)
@@ -364,9 +368,7 @@ func TestTwoCompactors(t *testing.T) {
 	if _, err := Execute(ctx, two, &planTwo.Groups[0], Policy{}, Options{}); !errors.Is(err, catalog.ErrConflict) {
 		t.Errorf("the slower compactor: %v", err)
 	}
-	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d", len(before), len(got))
-	}
+	sameContents(t, g.load(nil), before)
 }
 
 func TestCompactorsAndWritersRace(t *testing.T) {
@@ -439,9 +441,7 @@ func TestPartitionsStayApart(t *testing.T) {
 	if err != nil || report.ShardsAfter != 7 {
 		t.Fatalf("%d shards for seven names, %v", report.ShardsAfter, err)
 	}
-	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d", len(before), len(got))
-	}
+	sameContents(t, g.load(nil), before)
 }
 
 // TestEvolvedSchema: shards of before and after a new column are merged; the older ones have nulls there.

@@ -159,9 +159,7 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	tbl = g.load(nil)
-	if got := contents(t, tbl); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d", len(before), len(got))
-	}
+	sameContents(t, tbl, before)
 	plan, err := tbl.Plan(ctx, catalog.ScanOptions{Ordered: true, Select: []string{"name"}})
 	if err != nil {
 		t.Fatal(err)

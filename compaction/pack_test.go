@@ -36,9 +36,7 @@ func TestPack(t *testing.T) {
 	if len(entries) != 1 || entries[0].Objects != 2 || entries[0].Stripes != 5 {
 		t.Fatalf("%+v", entries)
 	}
-	if got := contents(t, tbl); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d", len(before), len(got))
-	}
+	sameContents(t, tbl, before)
 	scanned := tbl.Catalog().Client().Counters()
 	contents(t, tbl)
 	if io := tbl.Catalog().Client().Counters().Sub(scanned); io.Gets > group.Scan.GetsAfter || group.Scan.GetsAfter >= group.Scan.GetsBefore {
@@ -92,9 +90,7 @@ func TestPackDeleted(t *testing.T) {
 	if err != nil || report.ShardsAfter != 2 || len(report.Results) != 2 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d", len(before), len(got))
-	}
+	sameContents(t, g.load(nil), before)
 }
 
 func TestPackKilledAtEveryStep(t *testing.T) {

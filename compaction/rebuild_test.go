@@ -79,9 +79,7 @@ func TestAddedListIsPlannedAsRebuild(t *testing.T) {
 		t.Errorf("the rebuilt shard does not merge with the others: %+v, %v", second, err)
 	}
 	again := g.load(nil)
-	if got := contents(t, again); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d others", len(before), len(got))
-	}
+	sameContents(t, again, before)
 	created := entriesOf(t, again)[0].Created
 	if want := catalog.Ticks(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)); uint64(created.First) != want {
 		t.Errorf("created from %d, want %d", created.First, want)
@@ -133,9 +131,7 @@ func TestSmallStripesAreRebuilt(t *testing.T) {
 	if err != nil || len(report.Results) != 0 {
 		t.Errorf("rebuilt again: %+v, %v", report, err)
 	}
-	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d others", len(before), len(got))
-	}
+	sameContents(t, g.load(nil), before)
 }
 
 // What is small is written anew, what is not stays where it is: so a record is not rewritten whenever its shard takes in small ones.
@@ -170,9 +166,7 @@ func TestLargeStripesStayWhereTheyAre(t *testing.T) {
 			t.Errorf("run %d: shards of %v stripes, want %v", i, stripes, want.stripes)
 		}
 	}
-	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d others", len(before), len(got))
-	}
+	sameContents(t, g.load(nil), before)
 	if report, err := Compact(ctx, tbl, policy, Options{}); err != nil || len(report.Results) != 0 {
 		t.Errorf("not left alone: %+v, %v", report, err)
 	}
@@ -237,9 +231,7 @@ func TestRebuildFollowsNewPartitions(t *testing.T) {
 	if err != nil || len(report.Results) != 1 || report.ShardsAfter != 7 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if got := contents(t, g.load(nil)); !slices.Equal(got, before) {
-		t.Errorf("%d rows became %d others", len(before), len(got))
-	}
+	sameContents(t, g.load(nil), before)
 	// What is not the same is found, in whatever order it comes.
 	plan, err := NewPlan(ctx, tbl, Policy{RebuildAll: true, Order: "id desc"})
 	if err != nil || len(plan.Groups) == 0 {
