@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +43,11 @@ COL may be a member of a struct (a.b) or a list; COL,COL are columns that share 
 			if verb == "list" {
 				return a.listIndexes(cmd.Context(), args[0])
 			}
-			return a.changeIndexes(cmd.Context(), args[0], indexChange{verb, strings.Join(rest, ""), scope, o})
+			c := indexChange{verb: verb, scope: scope, options: o}
+			if len(rest) > 0 {
+				c.index = rest[0]
+			}
+			return a.changeIndexes(cmd.Context(), args[0], c)
 		},
 	}
 	addIndexScope(cmd.Flags(), &scope)

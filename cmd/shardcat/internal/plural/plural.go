@@ -8,6 +8,11 @@ import (
 
 // Count returns a number with its noun: 1 shard, 2 shards, 0 indexes, 3 entries.
 func Count[N int | int64 | uint64 | uint32](n N, noun string) string {
+	return fmt.Sprintf("%d %s", n, Noun(n, noun))
+}
+
+// Noun returns the noun as it stands behind a number.
+func Noun[N int | int64 | uint64 | uint32](n N, noun string) string {
 	switch {
 	case n == 1:
 	case strings.HasSuffix(noun, "x"):
@@ -17,5 +22,5 @@ func Count[N int | int64 | uint64 | uint32](n N, noun string) string {
 	default:
 		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return noun
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/progress"
 )
@@ -43,8 +44,8 @@ var functions = template.FuncMap{
 	"count64":  func(n int) string { return exact(int64(n)) },
 	"average":  average,
 	"lease":    lease,
-	"plural":   plural,
-	"plural64": func(n int64, what string) string { return plural(int(n), what) },
+	"plural":   counted,
+	"plural64": func(n int64, what string) string { return counted(int(n), what) },
 	"add":      func(a, b int) int { return a + b },
 	"last":     func(runs []compaction.Run) compaction.Run { return runs[len(runs)-1] },
 	"done": func(n, of int64) int64 {
@@ -67,11 +68,8 @@ func exact(n int64) string {
 	return text
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return exact(int64(n)) + " " + what + "s"
+func counted(n int, what string) string {
+	return exact(int64(n)) + " " + plural.Noun(n, what)
 }
 
 // ago is a time as people say it.

@@ -81,7 +81,7 @@ func newPicture(lines []shardLine) *picture {
 	}
 	for i, c := range counts {
 		if n := c[0] + c[1] + c[2] + c[3]; n > 0 {
-			p.Bars = append(p.Bars, bar{X: i * barPitch, Parts: p.stack(c), Label: clock(oldest+int64(i)*width) + ": " + plural(n, "shard")})
+			p.Bars = append(p.Bars, bar{X: i * barPitch, Parts: p.stack(c), Label: clock(oldest+int64(i)*width) + ": " + counted(n, "shard")})
 		}
 	}
 	return p
