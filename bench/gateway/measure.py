@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.parse
+from functools import partial
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../cmd/shardcat/testdata"))
 os.environ.setdefault("SHARDCAT_READ_TOKEN", "read")
@@ -22,7 +23,6 @@ import duckdb_extension_avro
 import duckdb_extension_httpfs
 import duckdb_extension_iceberg
 import duckdb_extension_tpch
-import pyarrow.parquet
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 
@@ -133,12 +133,13 @@ def main(scale="0.1", rounds="5"):
         catalog.load_table(("default", "lineitem")).scan(**scan).to_arrow()
         return (time.perf_counter() - start) * 1000, own() - before, processor(pid) - served, None, None
 
-    cases = {("DuckDB", name): (lambda q: (lambda: duckdb(open_gateway, lambda con, source: con.execute(q.format(source("lineitem"))).to_arrow_table(), server.pid),
-                                           lambda: duckdb(open_peer, lambda con, source: con.execute(q.format(source("lineitem"))).to_arrow_table(), store)))(query)
-             for name, query in QUERIES.items()}
-    cases["DuckDB", "TPC-H, 22 queries"] = lambda: duckdb(open_gateway, tpch, server.pid), lambda: duckdb(open_peer, tpch, store)
-    for name, scan in SCANS.items():
-        cases["pyiceberg", name] = (lambda s: (lambda: pyiceberg(ours, s, server.pid), lambda: pyiceberg(peer, s, store)))(scan)
+    def asked(query):
+        return lambda con, source: con.execute(query.format(source("lineitem"))).to_arrow_table()
+
+    # Each case is a run over the gateway and one over the peer.
+    works = {name: asked(query) for name, query in QUERIES.items()} | {"TPC-H, 22 queries": tpch}
+    cases = {("DuckDB", name): (partial(duckdb, open_gateway, work, server.pid), partial(duckdb, open_peer, work, store)) for name, work in works.items()}
+    cases |= {("pyiceberg", name): (partial(pyiceberg, ours, scan, server.pid), partial(pyiceberg, peer, scan, store)) for name, scan in SCANS.items()}
 
     def best(runs):
         took, *rest = min(runs)
