@@ -56,11 +56,15 @@ func (t *Table) describeBytes(ctx context.Context, url string, root []byte) (*ma
 	return manifest.DescribeAll(ctx, opened, ids)
 }
 
-// DescribeMerged is DescribeRoot of a root that refers to objects which others wrote. The store is asked for each of them once, by a
+// DescribeMerged is DescribeRoot of a root that refers to objects which others wrote. inputs are the live shards whose stripes it has, all of them in
+// that order, or nil: their entries may lead to term filters that were joined already. The store is asked for each of them once, by a
 // HEAD or by listing the table's objects: one that is missing or too short is corrupt data, before the root takes the place of
 // shards that can be read.
-func (t *Table) DescribeMerged(ctx context.Context, url string, root []byte) (*manifest.Entry, error) {
+func (t *Table) DescribeMerged(ctx context.Context, url string, root []byte, inputs []string) (*manifest.Entry, error) {
 	e, objects, err := t.describeBytes(ctx, url, root)
+	if err == nil && e.Terms != "" && len(inputs) > 0 {
+		err = t.inheritTerms(ctx, e, inputs)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,34 @@ func (j *Job) joinTerms(ctx context.Context, entries []*manifest.Entry) {
 	}
 }
 
+// inheritTerms leads the entry of a merged shard to the term filters that the entries of its inputs lead to. An input that is no longer live leaves
+// the entry as it is: the commit will find that out.
+func (t *Table) inheritTerms(ctx context.Context, e *manifest.Entry, inputs []string) error {
+	s := t.branch("")
+	allow, err := t.Allowed()
+	if err != nil || s == nil {
+		return err
+	}
+	places := make(map[string]int, len(inputs))
+	for i, path := range inputs {
+		places[path] = i
+	}
+	found, left := make([]*manifest.Entry, len(inputs)), len(places)
+	for in, err := range t.entriesOf(ctx, s, &manifest.Projection{Keep: func(e *manifest.Entry) bool { _, ok := places[e.Path]; return ok }}, nil) {
+		if err != nil {
+			return err
+		}
+		found[places[in.Path]] = in
+		if left--; left == 0 {
+			break
+		}
+	}
+	if !slices.Contains(found, nil) {
+		e.InheritTerms(found, urlresolve.Policy{Allow: allow})
+	}
+	return nil
+}
+
 // termJoiner joins the filters of the same fields of several entries.
 type termJoiner struct {
 	job    *Job

@@ -113,7 +113,7 @@ func (j *Job) concatenated(ctx context.Context, out, packed string) (*manifest.E
 	}
 	j.written(merged)
 	j.result.BytesMoved = merged.BytesMoved
-	e, err := t.DescribeMerged(ctx, out, merged.Root)
+	e, err := t.DescribeMerged(ctx, out, merged.Root, g.Inputs.Paths())
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func (j *Job) writeStripes(ctx context.Context) error {
 		return err
 	}
 	j.written(merged)
-	kept, err := j.table.DescribeMerged(ctx, out, merged.Root)
+	kept, err := j.table.DescribeMerged(ctx, out, merged.Root, nil)
 	if err != nil {
 		return err
 	}

@@ -84,6 +84,49 @@ func TogetherTerms(all []TermFilter) (out []TermFilter) {
 	return out
 }
 
+// InheritTerms leads the entry of a merged shard to the term filters that the entries of its inputs lead to, which a commit may have joined, instead of
+// those that its root names. The inputs are all that were merged, in their order and with all of their stripes; where the stripes don't add up, nothing changes.
+// A filter stays as the root names it where no input has one of the same stripe and fields.
+func (e *Entry) InheritTerms(inputs []*Entry, p urlresolve.Policy) {
+	stripes, theirs := int64(0), map[int][]TermFilter{} // by stripe, each of that stripe alone
+	for _, in := range inputs {
+		for _, r := range DecodeTerms(in.Path, in.Terms) {
+			object, err := urlresolve.Resolve(in.Path, r.Object, p)
+			if err != nil || int64(r.Stripe)+int64(r.Count) > in.Stripes {
+				continue
+			}
+			r.Object = urlresolve.Relative(e.Path, object)
+			for k := range r.Count {
+				x := r.only(k)
+				x.Stripe += int(stripes)
+				theirs[x.Stripe] = append(theirs[x.Stripe], x)
+			}
+		}
+		stripes += in.Stripes
+	}
+	if stripes != e.Stripes {
+		return
+	}
+	var out []TermFilter
+	for _, r := range DecodeTerms(e.Path, e.Terms) {
+		for k := range r.Count {
+			x := r.only(k)
+			of := theirs[x.Stripe]
+			if i := slices.IndexFunc(of, func(y TermFilter) bool { return y.Hash == x.Hash && slices.Equal(y.Fields, x.Fields) }); i >= 0 {
+				x = of[i]
+			}
+			out = appendRun(out, x)
+		}
+	}
+	e.Terms = EncodeTerms(e.Path, out)
+}
+
+// only is the filter of the k-th stripe of a run.
+func (f TermFilter) only(k int) TermFilter {
+	f.Column, f.Stripe, f.Count = f.Column+k, f.Stripe+k, 1
+	return f
+}
+
 // TermObjects are the objects that hold the term filters which a data file leads to, as far as p allows them.
 func TermObjects(f iceberg.DataFile, p urlresolve.Policy) (out []string) {
 	for _, x := range DecodeTerms(f.FilePath(), string(f.LowerBoundValues()[fieldTerms])) {

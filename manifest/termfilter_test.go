@@ -52,6 +52,37 @@ func TestTermsOfAnEntry(t *testing.T) {
 	}
 }
 
+// TestInheritTerms: a merged shard's entry leads to the filters that its inputs' entries lead to, stripe by stripe, and for the rest to those that
+// its root names; inputs whose stripes are not as many as its own change nothing.
+func TestInheritTerms(t *testing.T) {
+	const folder = "file:///vault/t/"
+	fields, others := []TermField{{ID: 3, Type: "String", Tokenizer: "unicode-log"}}, []TermField{{ID: 4, Type: "String", Tokenizer: "unicode-log"}}
+	own := index.Matrix{ID: 7, Rows: 64, Columns: 2}
+	joined := index.Matrix{ID: 8, Rows: 64, Columns: 9}
+	entry := func(name string, stripes int64, terms ...TermFilter) *Entry {
+		return &Entry{Path: folder + name, Terms: EncodeTerms(folder+name, terms), Private: Private{Stripes: stripes}}
+	}
+	run := func(object string, m index.Matrix, column, stripe, count int, fields []TermField) TermFilter {
+		return TermFilter{Object: object, Matrix: m, Column: column, Stripe: stripe, Count: count, Fields: fields}
+	}
+	a := entry("a.amudai.shard", 2, run("data/j.filter", joined, 4, 0, 2, fields))
+	b := entry("b.amudai.shard", 1) // its filter is too long for an entry, or is of another column
+	c := entry("c.amudai.shard", 2, run("data/j.filter", joined, 1, 0, 2, fields), run("data/j.filter", joined, 0, 5, 1, fields))
+	roots := []TermFilter{run("data/a.filter", own, 0, 0, 2, fields), run("data/b.filter", own, 0, 2, 1, fields), run("data/c.filter", own, 0, 3, 2, fields), run("data/c.filter", own, 0, 4, 1, others)}
+	e := entry("e.amudai.shard", 5, roots...)
+	e.InheritTerms([]*Entry{a, b, c}, urlresolve.Policy{})
+	want := []TermFilter{run("data/j.filter", joined, 4, 0, 2, fields), roots[1], run("data/j.filter", joined, 1, 3, 2, fields), roots[3]}
+	if got := DecodeTerms(e.Path, e.Terms); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, inputs := range [][]*Entry{{a, b}, {a, b, c, b}, nil} {
+		e := entry("e.amudai.shard", 5, roots...)
+		if e.InheritTerms(inputs, urlresolve.Policy{}); !reflect.DeepEqual(DecodeTerms(e.Path, e.Terms), roots) {
+			t.Errorf("%d inputs of other stripes: %+v", len(inputs), DecodeTerms(e.Path, e.Terms))
+		}
+	}
+}
+
 // FuzzDecodeTerms: bytes of an entry are filters within their matrices, or nothing; what they say of stripes that the shard lacks is left out.
 func FuzzDecodeTerms(f *testing.F) {
 	f.Add(EncodeTerms(termsRoot, someTerms()))
