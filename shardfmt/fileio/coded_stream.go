@@ -41,10 +41,7 @@ func toldTypes(s *arrow.Schema) (*arrow.Schema, error) {
 		if d, ok := sent.(*arrow.DictionaryType); ok && !arrow.TypeEqual(sent, want) {
 			sent = d.ValueType
 		}
-		if arrow.TypeEqual(sent, arrowtype.Int96) && want.ID() == arrow.TIMESTAMP {
-			sent = want
-		}
-		if !arrow.TypeEqual(sent, want) {
+		if sent = arrowtype.WithoutInt96(sent); !arrow.TypeEqual(sent, want) {
 			return nil, damaged(fmt.Errorf("field %q: type %v, expected %v", f.Name, f.Type, want))
 		}
 	}

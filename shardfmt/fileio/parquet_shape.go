@@ -75,6 +75,10 @@ func parquetValue(n pqschema.Node, f arrow.Field) arrow.Field {
 }
 
 func parquetLeaf(n pqschema.Node, f arrow.Field) arrow.Field {
+	if p, ok := n.(*pqschema.PrimitiveNode); ok && p.PhysicalType() == parquet.Types.Int96 && f.Type.ID() == arrow.FIXED_SIZE_BINARY {
+		f.Type = arrowtype.Int96
+		return f
+	}
 	if _, enum := n.LogicalType().(pqschema.EnumLogicalType); enum && f.Type.ID() == arrow.BINARY {
 		f.Type = arrow.BinaryTypes.String
 	}
@@ -99,24 +103,28 @@ func isVariant(n pqschema.Node) bool {
 	return ok
 }
 
-// withoutVariants gives a schema in which variants whose metadata may be null are mere groups: the library refuses them.
-func withoutVariants(s *pqschema.Schema) (*pqschema.Schema, error) {
-	root, err := withoutVariantsOf(s.Root())
+// readableSchema gives a schema for the library: variants whose metadata may be null, which it refuses, are mere groups, and INT96 below lists,
+// maps and structs, of which it would make nanoseconds of 64 bits, are 12 bytes, as they are stored.
+func readableSchema(s *pqschema.Schema) (*pqschema.Schema, error) {
+	root, err := readableNode(s.Root(), 0)
 	if err != nil || root == pqschema.Node(s.Root()) {
 		return s, err
 	}
 	return pqschema.NewSchema(root.(*pqschema.GroupNode)), nil
 }
 
-// withoutVariantsOf is withoutVariants for a node.
-func withoutVariantsOf(n pqschema.Node) (pqschema.Node, error) {
+// readableNode is readableSchema for a node, which so many others are above.
+func readableNode(n pqschema.Node, depth int) (pqschema.Node, error) {
 	g, ok := n.(*pqschema.GroupNode)
 	if !ok {
+		if n.(*pqschema.PrimitiveNode).PhysicalType() == parquet.Types.Int96 && (depth > 1 || n.RepetitionType() == parquet.Repetitions.Repeated) {
+			return pqschema.NewPrimitiveNode(n.Name(), n.RepetitionType(), parquet.Types.FixedLenByteArray, n.FieldID(), int32(parquet.Int96SizeBytes))
+		}
 		return n, nil
 	}
 	fields, changed := make(pqschema.FieldList, g.NumFields()), false
 	for i := range fields {
-		f, err := withoutVariantsOf(g.Field(i))
+		f, err := readableNode(g.Field(i), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +140,7 @@ func withoutVariantsOf(n pqschema.Node) (pqschema.Node, error) {
 	return n, nil
 }
 
-// parquetVariant gives a struct that withoutVariants left as such the type of variants.
+// parquetVariant gives a struct that readableSchema left as such the type of variants.
 func parquetVariant(t arrow.DataType) arrow.DataType {
 	s, ok := t.(*arrow.StructType)
 	if !ok {

@@ -118,7 +118,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 		return nil, err
 	}
 	declared := p.MetaData().Schema
-	if p.MetaData().Schema, err = withoutVariants(declared); err != nil {
+	if p.MetaData().Schema, err = readableSchema(declared); err != nil {
 		return nil, damaged(err)
 	}
 	rows, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{BatchSize: int64(o.BatchRows)}, memory.DefaultAllocator)
@@ -139,8 +139,8 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 			return nil, damaged(err)
 		}
 	}
-	f.types = restoreDurations(types, durations)
-	f.stored = f.storedTypes()
+	types = restoreDurations(types, durations)
+	f.types, f.stored = withoutInt96(types), f.storedTypes(types)
 	return f, nil
 }
 
@@ -187,9 +187,18 @@ func tryFooter(r parquet.ReaderAtSeeker, o ...file.ReadOption) (p *file.Reader, 
 	return file.NewParquetReader(r, o...)
 }
 
+// withoutInt96 gives the columns of a schema the types that they have in other readers.
+func withoutInt96(s *arrow.Schema) *arrow.Schema {
+	fields, metadata := s.Fields(), s.Metadata()
+	for i := range fields {
+		fields[i].Type = arrowtype.WithoutInt96(fields[i].Type)
+	}
+	return arrow.NewSchema(fields, &metadata)
+}
+
 // storedTypes are the types of the file, and in place of those of columns of codes theirs.
-func (f *parquetFile) storedTypes() *arrow.Schema {
-	fields, metadata := f.types.Fields(), f.types.Metadata()
+func (f *parquetFile) storedTypes(types *arrow.Schema) *arrow.Schema {
+	fields, metadata := types.Fields(), types.Metadata()
 	for i, c := range f.columns {
 		if c != nil && c.Coded() != nil {
 			fields[i].Type = c.Coded()
@@ -274,7 +283,7 @@ func (f *parquetFile) typed(i int, c arrow.Array) (arrow.Array, error) {
 		c.Retain()
 		return c, nil
 	}
-	a, err := reshape(c, f.types.Field(i).Type)
+	a, err := reshape(c, f.stored.Field(i).Type)
 	if err != nil {
 		err = damaged(fmt.Errorf("column %q: %w", f.types.Field(i).Name, err))
 	}

@@ -75,3 +75,27 @@ func (im *importing) int96(a *Int96Array, p place) (arrow.Array, error) {
 		return ticks, nanos%100 != 0, nil
 	})
 }
+
+// WithoutInt96 is a type with timestamps, as other readers have them, in place of Int96.
+func WithoutInt96(t arrow.DataType) arrow.DataType {
+	switch t := t.(type) {
+	case *Int96Type:
+		return arrow.FixedWidthTypes.Timestamp_ns
+	case *arrow.MapType:
+		return arrow.MapOfFields(fieldWithoutInt96(t.KeyField()), fieldWithoutInt96(t.ItemField()))
+	case *arrow.ListType:
+		return arrow.ListOfField(fieldWithoutInt96(t.ElemField()))
+	case *arrow.StructType:
+		fields := t.Fields()
+		for i := range fields {
+			fields[i] = fieldWithoutInt96(fields[i])
+		}
+		return arrow.StructOf(fields...)
+	}
+	return t
+}
+
+func fieldWithoutInt96(f arrow.Field) arrow.Field {
+	f.Type = WithoutInt96(f.Type)
+	return f
+}
