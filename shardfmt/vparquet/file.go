@@ -2,8 +2,6 @@ package vparquet
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -128,15 +126,6 @@ func (f *File) fingerprint() string {
 		fmt.Fprint(h, " ", l.node.ID, l.form, l.precision, l.scale)
 	}
 	return strconv.FormatUint(h.Sum64(), 16)
-}
-
-// Tag is a strong validator of the file, an ETag without quotes: files of one tag have the same bytes. It changes with the name of the shard, field
-// ids, names and types.
-func (f *File) Tag() string {
-	h := sha256.New()
-	fmt.Fprint(h, Version, f.shard.URL(), f.size, "\n")
-	h.Write(f.encodeFooter(nil))
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // fail adds the shard to an error.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -336,18 +336,8 @@ func TestReplicas(t *testing.T) {
 		}
 		return body
 	}
-	locations, seen := []string{l.Location}, map[string]bool{}
-	for _, s := range l.Metadata.Snapshots {
-		locations = append(locations, s.List)
-	}
 	kinds := map[string]int{}
-	for len(locations) > 0 {
-		at := locations[0]
-		locations = locations[1:]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
+	for _, at := range l.objects(t, func(location string) string { return fetch(one, location) }) {
 		kinds[strings.Split(keyOf(t, at), "/")[1]]++
 		a, b := fetch(one, at), fetch(two, at)
 		if a != b {
@@ -356,22 +346,48 @@ func TestReplicas(t *testing.T) {
 		if n := len(a) / 2; fetch(two, at, "Range", "bytes=0-"+strconv.Itoa(n-1))+fetch(one, at, "Range", "bytes="+strconv.Itoa(n)+"-") != a {
 			t.Errorf("%s differs in pieces", at)
 		}
-		if strings.HasSuffix(at, ".avro") { // what lists and manifests name
-			for _, part := range bytes.Split([]byte(a), []byte("s3://"))[1:] {
-				if end := bytes.IndexAny(part, "\x00\x02\x0e\n"); bytes.HasPrefix(part, []byte(Bucket)) {
-					for _, ending := range []string{".avro", ".parquet"} {
-						if i := bytes.Index(part, []byte(ending)); i > 0 && (end < 0 || i < end+len(ending)) {
-							locations = append(locations, "s3://"+string(part[:i+len(ending)]))
-							break
-						}
-					}
-				}
-			}
-		}
 	}
 	if kinds["data"] < 4 || kinds["deletes"] < 4 || kinds["metadata"] < 4 {
 		t.Errorf("too few objects: %v", kinds)
 	}
+}
+
+// objects are the locations of all objects of a loaded table: its metadata file, and what its snapshots name.
+func (l *loaded) objects(t *testing.T, fetch func(location string) string) (found []string) {
+	t.Helper()
+	locations := []string{l.Location}
+	for _, s := range l.Metadata.Snapshots {
+		locations = append(locations, s.List)
+	}
+	for len(locations) > 0 {
+		at := locations[0]
+		locations = locations[1:]
+		if slices.Contains(found, at) {
+			continue
+		}
+		found = append(found, at)
+		if strings.HasSuffix(at, ".avro") {
+			locations = append(locations, namedIn(fetch(at))...)
+		}
+	}
+	return found
+}
+
+// namedIn are the locations that a manifest list or a manifest names.
+func namedIn(avro string) (locations []string) {
+	for _, part := range strings.Split(avro, "s3://")[1:] {
+		end := strings.IndexAny(part, "\x00\x02\x0e\n")
+		if !strings.HasPrefix(part, Bucket) {
+			continue
+		}
+		for _, ending := range []string{".avro", ".parquet"} {
+			if i := strings.Index(part, ending); i > 0 && (end < 0 || i < end+len(ending)) {
+				locations = append(locations, "s3://"+part[:i+len(ending)])
+				break
+			}
+		}
+	}
+	return locations
 }
 
 func TestShed(t *testing.T) {

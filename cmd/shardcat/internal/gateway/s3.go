@@ -140,7 +140,7 @@ type rangeWriter interface {
 // send answers with an object, or the range of it that the request names.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, key string, o view.Object) *s3Error {
 	header := w.Header()
-	etag := etagOf(key, o)
+	etag := etagOf(key)
 	header.Set("ETag", etag)
 	header.Set("Accept-Ranges", "bytes")
 	header.Set("Last-Modified", time.Unix(0, 0).UTC().Format(http.TimeFormat)) // objects never change
@@ -220,13 +220,9 @@ func (p *pieces) copy(ctx context.Context, o view.Object, off, n int64) error {
 	return nil
 }
 
-// etagOf is the ETag of an object: of its name, and of its own tag where the name does not determine all bytes.
-func etagOf(key string, o view.Object) string {
-	tag := ""
-	if t, ok := o.(interface{ Tag() string }); ok {
-		tag = t.Tag()
-	}
-	sum := sha256.Sum256([]byte(key + "\x00" + view.Layout + "\x00" + tag))
+// etagOf is the ETag of an object, whose bytes follow from its name.
+func etagOf(key string) string {
+	sum := sha256.Sum256([]byte(key + "\x00" + view.Layout))
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
@@ -290,7 +286,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, c *credentials, qu
 	switch o, err := s.object(r.Context(), c.table, strings.TrimPrefix(name, "/")); {
 	case err == nil:
 		result.KeyCount = 1
-		result.Contents = []contents{{prefix, "1970-01-01T00:00:00.000Z", etagOf(prefix, o), o.Size(), "STANDARD"}}
+		result.Contents = []contents{{prefix, "1970-01-01T00:00:00.000Z", etagOf(prefix), o.Size(), "STANDARD"}}
 	case s3ErrorOf(err).status != http.StatusNotFound:
 		s.logFailure(r, err)
 		return s3ErrorOf(err)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"sync"
 
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/gateway/view"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -18,7 +17,7 @@ func Shards(cacheBytes, maxMemory int64) view.OpenShard {
 		if err != nil {
 			return nil, err
 		}
-		return &shardFile{f, int64(len(shard.Stripes())+1) * int64(len(ids)) * fieldMemory, sync.OnceValue(f.Tag)}, nil
+		return &shardFile{f, int64(len(shard.Stripes())+1) * int64(len(ids)) * fieldMemory}, nil
 	}
 }
 
@@ -29,11 +28,7 @@ const fieldMemory = 512
 type shardFile struct {
 	*vparquet.File
 	metadata int64
-	tag      func() string
 }
-
-// Tag validates the bytes: a column that was widened changes them under the same name.
-func (f *shardFile) Tag() string { return f.tag() }
 
 // Memory implements view.Object.
 func (f *shardFile) Memory() int64 { return f.File.Memory() + f.metadata }

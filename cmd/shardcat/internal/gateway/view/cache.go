@@ -4,14 +4,13 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/singleflight"
 )
 
 // cache keeps objects that were made, up to a number of bytes, the least recently used go first. Objects never change, so nothing in it
-// becomes stale, unless a decimal is widened: see seenTypes. Concurrent requests for one object make it once.
+// becomes stale. Concurrent requests for one object make it once.
 type cache struct {
 	limit  int64
 	making singleflight.Group
@@ -57,18 +56,6 @@ func (c *cache) put(key string, o Object) {
 		old := c.order.Remove(last).(*cached)
 		delete(c.all, old.key)
 		c.used -= old.weight
-	}
-}
-
-// drop removes the objects whose keys have a prefix.
-func (c *cache) drop(prefix string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key, e := range c.all {
-		if strings.HasPrefix(key, prefix) {
-			c.used -= c.order.Remove(e).(*cached).weight
-			delete(c.all, key)
-		}
 	}
 }
 

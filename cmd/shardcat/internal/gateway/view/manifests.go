@@ -113,7 +113,7 @@ func described(at string, r *rewritten, m iceberg.ManifestFile, content iceberg.
 
 // manifestName names what is made of a manifest, with all that a manifest list says of it and its entries inherit.
 func (t *Table) manifestName(kind string, m iceberg.ManifestFile) string {
-	return fmt.Sprintf("%s%s/%s/%d/%d/%d/%s", manifestFolder, Layout, kind, m.PartitionSpecID(), m.SnapshotID(), m.SequenceNum(),
+	return fmt.Sprintf("%s%s/%s/%d/%d/%d/%s", manifestFolder, t.layout, kind, m.PartitionSpecID(), m.SnapshotID(), m.SequenceNum(),
 		t.names.name(t.metadataFolder(), m.FilePath()))
 }
 

@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/apache/iceberg-go"
+
+	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -24,7 +28,7 @@ func (t *Table) Metadata(ctx context.Context, refsOnly bool) (text []byte, locat
 }
 
 func (t *Table) metadataName(at string) string {
-	return metadataFolder + t.names.name(t.metadataFolder(), at)
+	return metadataFolder + Layout + "/" + t.names.name(t.metadataFolder(), at)
 }
 
 // metadata rewrites a metadata file.
@@ -64,19 +68,40 @@ func (t *Table) rewriteMetadata(m map[string]json.RawMessage, refsOnly bool) err
 		m[key], err = json.Marshal(value)
 		return err
 	}
+	own, err := stateOfMetadata(m)
+	if err != nil {
+		return err
+	}
 	// statistics are files that the read endpoint does not have
 	delete(m, "statistics")
 	delete(m, "partition-statistics")
 	return errors.Join(
 		set("location", t.location()),
-		t.rewriteSnapshots(m, refsOnly, set),
+		t.rewriteSnapshots(m, own.layout, refsOnly, set),
 		t.rewriteLog(m, set),
 		t.rewriteProperties(m, set),
 	)
 }
 
+// stateOfMetadata is the state of a table that a metadata file describes.
+func stateOfMetadata(m map[string]json.RawMessage) (state, error) {
+	schemas := []*iceberg.Schema{}
+	text := m["schemas"]
+	if text == nil { // format version 1 has them since version 2 exists
+		text = slices.Concat([]byte("["), m["schema"], []byte("]"))
+	}
+	if err := json.Unmarshal(text, &schemas); err != nil {
+		return state{}, fmt.Errorf("schemas: %w", err)
+	}
+	var properties map[string]string
+	if err := json.Unmarshal(m["properties"], &properties); m["properties"] != nil && err != nil {
+		return state{}, fmt.Errorf("properties: %w", err)
+	}
+	return stateOf(schemas, properties[catalog.AdoptedProperty] != ""), nil
+}
+
 // rewriteSnapshots names the manifest lists of the view.
-func (t *Table) rewriteSnapshots(m map[string]json.RawMessage, refsOnly bool, set func(string, any) error) error {
+func (t *Table) rewriteSnapshots(m map[string]json.RawMessage, layout string, refsOnly bool, set func(string, any) error) error {
 	if m["snapshots"] == nil {
 		return nil
 	}
@@ -105,7 +130,7 @@ func (t *Table) rewriteSnapshots(m map[string]json.RawMessage, refsOnly bool, se
 		if refsOnly && !named[id] {
 			continue
 		}
-		list, err := json.Marshal(fmt.Sprintf("%s/%s%s/%d.avro", t.location(), listFolder, Layout, id))
+		list, err := json.Marshal(fmt.Sprintf("%s/%s%s/%d.avro", t.location(), listFolder, layout, id))
 		if err != nil {
 			return err
 		}

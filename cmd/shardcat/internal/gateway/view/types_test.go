@@ -25,37 +25,51 @@ func TestTypeOf(t *testing.T) {
 			}
 		}
 	}
-	if a, b := decimalTypes([]*iceberg.Schema{narrow}), decimalTypes([]*iceberg.Schema{narrow, wide}); a == b || a == "" {
-		t.Errorf("types of decimals before and after one was widened: %q, %q", a, b)
-	}
-	if a, b := decimalTypes([]*iceberg.Schema{narrow, wide}), decimalTypes([]*iceberg.Schema{wide}); a != b {
-		t.Errorf("types of decimals depend on other columns: %q, %q", a, b)
-	}
 }
 
-// TestWidenedDecimalsAreMadeAnew: what is cached of a table goes when its decimals have other types, of other tables it stays.
-func TestWidenedDecimalsAreMadeAnew(t *testing.T) {
-	c, seen := newCache(1<<20), seenTypes{all: map[string]string{}}
-	kept := func() (out string) {
-		for _, key := range []string{"a/1", "a/2", "b/1"} {
-			if c.get(key) != nil {
-				out += key + " "
-			}
-		}
-		return out
+// TestLayoutsOfSchemas: a name has another layout when a decimal is widened, and where shards were adopted when columns have other names; other
+// changes leave it. Every layout that the table had leads back to its state.
+func TestLayoutsOfSchemas(t *testing.T) {
+	schema := func(id int, types ...iceberg.Type) *iceberg.Schema {
+		s := icebergSchema(types...)
+		s.ID = id
+		return s
 	}
-	for _, key := range []string{"a/1", "a/2", "b/1"} {
-		c.put(key, blob("x"))
-	}
-	for _, step := range []struct{ table, types, want string }{
-		{"a", "1 decimal(9, 2);", "a/1 a/2 b/1 "}, {"b", "", "a/1 a/2 b/1 "}, {"a", "1 decimal(9, 2);", "a/1 a/2 b/1 "}, {"a", "1 decimal(18, 2);", "b/1 "},
-	} {
-		seen.check(c, step.table, step.types)
-		if got := kept(); got != step.want {
-			t.Errorf("%v: %q is cached", step, got)
+	narrow, wide := iceberg.DecimalTypeOf(9, 2), iceberg.DecimalTypeOf(18, 2)
+	long, text := iceberg.PrimitiveTypes.Int64, iceberg.PrimitiveTypes.String
+	plain := []*iceberg.Schema{schema(0, iceberg.PrimitiveTypes.Int32), schema(1, long), schema(2, long, text)}
+	for n := 1; n <= len(plain); n++ {
+		if s := stateOf(plain[:n], false); s.layout != Layout {
+			t.Errorf("%d schemas without decimals: layout %s", n, s.layout)
 		}
 	}
-	if c.used != blob("x").Memory()+3+256 {
-		t.Errorf("%d bytes are used", c.used)
+	decimals := []*iceberg.Schema{schema(0, narrow), schema(1, narrow, text), schema(2, wide, text), schema(3, wide)}
+	all := stateOf([]*iceberg.Schema{decimals[3], decimals[1], decimals[0], decimals[2]}, false)
+	var layouts []string
+	for n := 1; n <= len(decimals); n++ {
+		before := stateOf(decimals[:n], false)
+		layouts = append(layouts, before.layout)
+		found, ok := all.in(before.layout)
+		if !ok || found.layout != before.layout || typeOf(found.schemas, 1) != typeOf(decimals[:n], 1) {
+			t.Errorf("%d schemas: %v, %s", n, ok, found.layout)
+		}
+	}
+	if layouts[0] != layouts[1] || layouts[1] == layouts[2] || layouts[2] != layouts[3] || layouts[0] == Layout {
+		t.Errorf("layouts %v", layouts)
+	}
+	for _, unknown := range []string{Layout, "0.9", Layout + "-0123456789abcdef", ""} {
+		if _, ok := all.in(unknown); ok {
+			t.Errorf("layout %q is known", unknown)
+		}
+	}
+	if _, ok := new(state).in(Layout); ok {
+		t.Error("a table without schemas has a layout")
+	}
+	adopted := stateOf(plain, true)
+	if more := stateOf(append(plain[:3:3], schema(3, long, text, text)), true); more.layout == adopted.layout || adopted.layout == Layout {
+		t.Errorf("a column was added to a table with adopted shards: layout %s, before %s", more.layout, adopted.layout)
+	}
+	if before, ok := adopted.in(Layout); !ok || before.adopted {
+		t.Error("the layout before the first shard was adopted is unknown")
 	}
 }

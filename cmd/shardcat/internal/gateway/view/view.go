@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -26,7 +23,7 @@ import (
 // version is that of the layout of metadata: a change of any byte of any of them is another number.
 const version = 1
 
-// Layout is the version of the layouts of metadata and of data files. It is part of the names of objects.
+// Layout is the version of the layouts of metadata and of data files. It is part of the name of every object, and the only one that is served.
 var Layout = strconv.Itoa(version) + "." + strconv.Itoa(vparquet.Version)
 
 // Object is what a name of the read endpoint stands for. It never changes. Safe for concurrent use.
@@ -48,8 +45,7 @@ type DataFile interface {
 }
 
 // OpenShard shows an opened shard as a Parquet file. ids are the Iceberg field ids by node number of the shard's schema, 0 for nodes to
-// leave out; types gives Iceberg's type of the column of an id as text, "" where the shard's own decides: a column that was widened since
-// does not change the files of older shards.
+// leave out; types gives Iceberg's type of the column of an id as text, "" where the shard's own decides.
 type OpenShard func(ctx context.Context, shard *shardfmt.Shard, ids []int, types func(id int) string) (DataFile, error)
 
 // ErrNoObject is a name that stands for nothing.
@@ -72,12 +68,11 @@ type Views struct {
 	o     Options
 	names names
 	cache *cache
-	types seenTypes
 }
 
 // New makes the views of a catalog.
 func New(c *catalog.Catalog, o Options) *Views {
-	return &Views{cat: c, o: o, names: names{o.Key}, cache: newCache(o.CacheBytes), types: seenTypes{all: map[string]string{}}}
+	return &Views{cat: c, o: o, names: names{o.Key}, cache: newCache(o.CacheBytes)}
 }
 
 // Cached returns an object of the table with a UUID if it is cached, without reading the table; else nil.
@@ -87,28 +82,12 @@ func (v *Views) Cached(uuid, name string) Object { return v.cache.get(uuid + "/"
 type Table struct {
 	*Views
 	t *catalog.Table
+	state
 }
 
 // Table is the view of a loaded table.
 func (v *Views) Table(t *catalog.Table) *Table {
-	v.types.check(v.cache, t.UUID(), decimalTypes(icebergaccess.MetadataOf(t).Schemas()))
-	return &Table{v, t}
-}
-
-// seenTypes are the types of decimals of tables, by UUID, as they were when last loaded.
-type seenTypes struct {
-	mu  sync.Mutex
-	all map[string]string
-}
-
-// check drops what is cached of a table whose decimals have other types than before.
-func (s *seenTypes) check(c *cache, uuid, types string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if before, ok := s.all[uuid]; ok && before != types {
-		c.drop(uuid + "/")
-	}
-	s.all[uuid] = types
+	return &Table{v, t, stateOf(icebergaccess.MetadataOf(t).Schemas(), len(t.Properties()[catalog.AdoptedProperty]) > 0)}
 }
 
 // location is the table's location in the view.
@@ -140,39 +119,54 @@ func (t *Table) Object(ctx context.Context, name string) (Object, error) {
 }
 
 func (t *Table) make(ctx context.Context, name string) (Object, error) {
-	if rest, ok := strings.CutPrefix(name, listFolder+Layout+"/"); ok {
+	folder, layout, rest := splitName(name)
+	if folder == metadataFolder {
+		return t.metadataFile(ctx, layout, rest)
+	}
+	before, ok := t.in(layout)
+	if !ok {
+		return nil, ErrNoObject
+	}
+	at := &Table{t.Views, t.t, before}
+	switch folder {
+	case listFolder:
 		id, err := strconv.ParseInt(strings.TrimSuffix(rest, ".avro"), 10, 64)
 		if err != nil {
 			return nil, ErrNoObject
 		}
-		return t.manifestList(ctx, id)
+		return at.manifestList(ctx, id)
+	case manifestFolder:
+		return at.makeManifest(ctx, rest)
 	}
-	if rest, ok := strings.CutPrefix(name, manifestFolder+Layout+"/"); ok {
-		return t.makeManifest(ctx, rest)
+	url, ok := at.shardURL(rest)
+	switch {
+	case !ok:
+		return nil, ErrNoObject
+	case folder == deletesFolder:
+		return at.deletes(ctx, url, 0)
 	}
-	if rest, ok := strings.CutPrefix(name, metadataFolder); ok {
-		url, ok := t.names.url(t.metadataFolder(), rest)
-		if !ok || !strings.HasSuffix(url, ".metadata.json") {
-			return nil, ErrNoObject
+	return at.dataFile(ctx, url, 0)
+}
+
+// splitName gives the folder of an object's name, its layout and the rest. Names of other folders are "".
+func splitName(name string) (folder, layout, rest string) {
+	for _, folder := range []string{listFolder, manifestFolder, metadataFolder, dataFolder, deletesFolder} {
+		if rest, ok := strings.CutPrefix(name, folder); ok {
+			layout, rest, _ := strings.Cut(rest, "/")
+			return folder, layout, rest
 		}
-		b, err := t.metadata(ctx, url, false)
-		return blob(b), err
 	}
-	if rest, ok := strings.CutPrefix(name, dataFolder+Layout+"/"); ok {
-		url, ok := t.shardURL(rest)
-		if !ok {
-			return nil, ErrNoObject
-		}
-		return t.dataFile(ctx, url, 0)
+	return "", "", ""
+}
+
+// metadataFile makes a metadata file. Its schemas are those that it has itself, so its name has no more than the version of the layout.
+func (t *Table) metadataFile(ctx context.Context, layout, name string) (Object, error) {
+	url, ok := t.names.url(t.metadataFolder(), name)
+	if !ok || layout != Layout || !strings.HasSuffix(url, ".metadata.json") {
+		return nil, ErrNoObject
 	}
-	if rest, ok := strings.CutPrefix(name, deletesFolder+Layout+"/"); ok {
-		url, ok := t.shardURL(rest)
-		if !ok {
-			return nil, ErrNoObject
-		}
-		return t.deletes(ctx, url, 0)
-	}
-	return nil, ErrNoObject
+	b, err := t.metadata(ctx, url, false)
+	return blob(b), err
 }
 
 func (t *Table) shardURL(name string) (string, bool) {
@@ -185,11 +179,11 @@ func (t *Table) shardURL(name string) (string, bool) {
 
 // dataName and deletesName are the names of the files of a shard.
 func (t *Table) dataName(url string) string {
-	return dataFolder + Layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
+	return dataFolder + t.layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
 }
 
 func (t *Table) deletesName(url string) string {
-	return deletesFolder + Layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
+	return deletesFolder + t.layout + "/" + t.names.name(t.vaultFolder(), url) + parquetEnding
 }
 
 // dataFile opens a shard, whose root has size bytes, 0 if that is not known.
@@ -218,7 +212,7 @@ func (t *Table) open(ctx context.Context, url string, size int64) (*shardfmt.Sha
 	return shardfmt.Open(ctx, t.cat.Client(), url, shardfmt.OpenOptions{Size: size, Allow: allow})
 }
 
-// fieldIDs are the field ids of a shard's nodes by all schemas that the table has had: the file of a shard does not change when a
+// fieldIDs are the field ids of a shard's nodes by all schemas that the table had: the file of a shard does not change when a
 // column is dropped.
 func (t *Table) fieldIDs(ctx context.Context, shard *shardfmt.Shard) (ids []int, types func(int) string, err error) {
 	schemas, err := t.t.Schemas()
@@ -227,6 +221,9 @@ func (t *Table) fieldIDs(ctx context.Context, shard *shardfmt.Shard) (ids []int,
 	}
 	var refused error
 	for _, s := range schemas {
+		if s.Iceberg.ID > t.last() {
+			continue
+		}
 		mapped, err := s.MapShard(ctx, shard)
 		if errors.Is(err, manifest.ErrSchema) {
 			refused = err // a column has been widened since
@@ -247,55 +244,7 @@ func (t *Table) fieldIDs(ctx context.Context, shard *shardfmt.Shard) (ids []int,
 	if ids == nil {
 		return nil, nil, refused
 	}
-	of := make([]*iceberg.Schema, len(schemas))
-	for i, s := range schemas {
-		of[i] = s.Iceberg
-	}
-	return ids, func(id int) string { return typeOf(of, id) }, nil
-}
-
-// typeOf is the type of a column for which a file needs the table's, as text: of decimals the widest that it has had, for shards that were written
-// since it was widened have values of as many digits. Numbers that the shard itself has a type for are "".
-func typeOf(schemas []*iceberg.Schema, id int) string {
-	var widest iceberg.DecimalType
-	for _, s := range schemas {
-		typ, ok := s.FindTypeByID(id)
-		if !ok {
-			continue
-		}
-		switch typ := typ.(type) {
-		case iceberg.Int32Type, iceberg.Int64Type, iceberg.Float32Type, iceberg.Float64Type:
-			return ""
-		case iceberg.DecimalType:
-			if typ.Precision() > widest.Precision() {
-				widest = typ
-			}
-		default:
-			return typ.String()
-		}
-	}
-	if widest.Precision() == 0 {
-		return ""
-	}
-	return widest.String()
-}
-
-// decimalTypes tells the types of files apart: it changes when a decimal is widened, which changes sizes of files and with them manifests.
-func decimalTypes(schemas []*iceberg.Schema) string {
-	ids := map[int]bool{}
-	for _, s := range schemas {
-		for _, id := range s.FieldIDs() {
-			typ, _ := s.FindTypeByID(id)
-			if _, ok := typ.(iceberg.DecimalType); ok {
-				ids[id] = true
-			}
-		}
-	}
-	var text strings.Builder
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		fmt.Fprint(&text, id, " ", typeOf(schemas, id), ";")
-	}
-	return text.String()
+	return ids, func(id int) string { return typeOf(t.schemas, id) }, nil
 }
 
 // snapshot finds a snapshot of the table.
