@@ -236,7 +236,7 @@ func TestEngines(t *testing.T) {
 func TestFramesThroughGateway(t *testing.T) {
 	python, engines := os.Getenv("SHARDCAT_GATEWAY_FRAMES"), os.Getenv("SHARDCAT_GATEWAY_ENGINES")
 	if python == "" || engines == "" {
-		t.Skip("SHARDCAT_GATEWAY_FRAMES and SHARDCAT_GATEWAY_ENGINES do not name a Python and its engines (polars,daft,datafusion): none reads the tables")
+		t.Skip("SHARDCAT_GATEWAY_FRAMES and SHARDCAT_GATEWAY_ENGINES do not name a Python and its engines (polars,daft,datafusion,chdb): none reads the tables")
 	}
 	tables := createEngineTables(t)
 	for engine := range strings.SplitSeq(engines, ",") {

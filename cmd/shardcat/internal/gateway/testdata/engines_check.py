@@ -34,6 +34,7 @@ def by_pyiceberg():
         "projection": str(sum(flat.scan(selected_fields=("small",)).to_arrow()["small"].to_pylist())),
         "deleted": summary(deleted.scan().to_arrow()),
         "snapshot": summary(deleted.scan(snapshot_id=first).to_arrow()),
+        "as of": summary(deleted.scan(snapshot_id=deleted.snapshot_as_of_timestamp(int(first_ms)).snapshot_id).to_arrow()),
         "tag": summary(deleted.scan().use_ref("tagged").to_arrow()),
         "branch": summary(deleted.scan().use_ref("side").to_arrow()),
         "evolved": summary(evolved.scan().to_arrow()), "evolved columns": " ".join(evolved.schema().column_names),
@@ -47,6 +48,7 @@ def by_pyiceberg():
         "files": " ".join(sorted(f"{f['content']}/{f['record_count']}" for f in files)),
         "entries": str(deleted.inspect.entries().num_rows), "partitions": str(days.inspect.partitions().num_rows),
         "snapshots": str(deleted.inspect.snapshots().num_rows), "refs": " ".join(sorted(deleted.inspect.refs()["name"].to_pylist())),
+        "history": str(deleted.inspect.history().num_rows), "manifests": str(deleted.inspect.manifests().num_rows > 0),
     }
     for name, write in {
         "append": lambda: flat.append(flat.scan().to_arrow()), "delete": lambda: flat.delete("id = 3"),
@@ -88,6 +90,7 @@ def by_duckdb():
         "days filter": read("days", "small = 3"),
         "merged": read("merged"), "types": differences(rows_file, con.execute("select * from cat.default.types order by i32").to_arrow_table()),
         "snapshots": number("select count(*) from iceberg_snapshots(cat.default.deleted)"),
+        "entries": number("select count(*) from iceberg_metadata(cat.default.deleted)"),
     }
     for name, write in {
         "append": "insert into cat.default.flat select * from cat.default.flat", "delete": "delete from cat.default.flat where id = 3",
