@@ -203,7 +203,7 @@ func (s *arrowStream) close() error {
 }
 
 // noEncoding is said of pages that the library does not decode.
-const noEncoding = "a column has an encoding that is not read for its type, as DELTA_BYTE_ARRAY of FIXED_LEN_BYTE_ARRAY: leave it out, or write the file with other encodings"
+const noEncoding = "a column has an encoding that is not read for its type, which the footer does not list: leave it out, or write the file with other encodings"
 
 // damaged is an error of a library that reads a file's bytes.
 func damaged(err error) error {
@@ -211,6 +211,8 @@ func damaged(err error) error {
 		return &corrupt.Error{Kind: corrupt.ErrUnsupported, Offset: -1, What: "unsupported file", Err: err}
 	}
 	switch text := err.Error(); {
+	case errors.Is(err, corrupt.ErrUnsupported):
+		return err
 	case strings.Contains(text, "decrypt"):
 		return corrupt.Unsupported(-1, "the file is encrypted: write it without encryption")
 	case parquetcodec.Undecoded(text):

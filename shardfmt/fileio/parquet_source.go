@@ -96,11 +96,8 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	if err != nil {
 		return nil, damaged(err)
 	}
-	if parquetcodec.MayMisflag(p.MetaData()) {
-		source := unclosed{parquetcodec.NewFlagFixer(r, p.MetaData()), r}
-		if p, err = file.NewParquetReader(source, file.WithReadProps(properties), file.WithMetadata(p.MetaData())); err != nil {
-			return nil, damaged(err)
-		}
+	if p, err = readablePages(r, p, properties); err != nil {
+		return nil, damaged(err)
 	}
 	columns := p.MetaData().Schema.NumColumns()
 	if columns > MaxFields {
@@ -142,6 +139,30 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	types = restoreDurations(types, durations)
 	f.types, f.stored = withoutInt96(types), f.storedTypes(types)
 	return f, nil
+}
+
+// readablePages opens a file again with the pages that the library reads wrongly, or not at all, in another form.
+func readablePages(r random, p *file.Reader, properties *parquet.ReaderProperties) (*file.Reader, error) {
+	var source io.ReaderAt = r
+	if parquetcodec.MayMisflag(p.MetaData()) {
+		source = parquetcodec.NewFlagFixer(r, p.MetaData())
+		var err error
+		if p, err = file.NewParquetReader(unclosed{source, r}, file.WithReadProps(properties), file.WithMetadata(p.MetaData())); err != nil {
+			return nil, err
+		}
+	}
+	if !parquetcodec.HasDelta(p.MetaData()) {
+		return p, nil
+	}
+	other, err := openFooter(r, properties)
+	if err != nil {
+		return nil, err
+	}
+	m := other.MetaData()
+	if source, err = parquetcodec.WithPlainPages(source, p, m, properties.GetMaxUncompressedPageSize()); err != nil {
+		return nil, err
+	}
+	return file.NewParquetReader(unclosed{source, r}, file.WithReadProps(properties), file.WithMetadata(m))
 }
 
 // unclosed is a file that a library reads from, and can't close.

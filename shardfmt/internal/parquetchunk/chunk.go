@@ -32,6 +32,8 @@ type Chunk struct {
 	entries uint64
 	// misflagged: pages may be compressed that are said not to be.
 	misflagged bool
+	// delta: pages may have values that have to be made plain for the library.
+	delta bool
 }
 
 // InList reports whether the column is below a list or map, so that nothing but the page map says how many positions it has.
@@ -59,7 +61,8 @@ func (f *Footer) Chunk(group, column int) (*Chunk, error) {
 		return nil, corrupt.Unsupported(f.body, "column %q is encrypted", c.Path())
 	}
 	out := &Chunk{storage: metapb.ParquetStorageType(m.Type()), codec: m.Compression(), column: c, element: f.elements[column], File: m.FilePath(), depth: depthOf(c),
-		misflagged: m.Compression() != compress.Codecs.Uncompressed && parquetcodec.MayMisflag(f.meta)}
+		misflagged: m.Compression() != compress.Codecs.Uncompressed && parquetcodec.MayMisflag(f.meta),
+		delta:      parquetcodec.IsDelta(c, m.Encodings())}
 	return out, f.place(out, m, f.Rows(group))
 }
 
@@ -149,7 +152,7 @@ func guarded(do func() error) (err error) {
 			}
 			err = fmt.Errorf("invalid file: %v", v)
 			if parquetcodec.Undecoded(err.Error()) {
-				err = corrupt.Unsupported(0, "an encoding that is not read for the type of the column, as DELTA_BYTE_ARRAY of FIXED_LEN_BYTE_ARRAY: select other columns, or write the file with other encodings")
+				err = corrupt.Unsupported(0, "an encoding that is not read for the type of the column, which the footer does not list: select other columns, or write the file with other encodings")
 			}
 		}
 	}()

@@ -105,13 +105,14 @@ func NewDecoder(c *Chunk, node *schema.Node) (*Decoder, error) {
 func (d *Decoder) Decode(dict, pages []byte, n int, base uint64, mem *budget.Account) (out arrow.Array, err error) {
 	alloc := &charged{mem: mem}
 	err = guarded(func() error {
-		if d.chunk.depth.nested {
+		flat := !d.chunk.depth.nested && !d.chunk.delta
+		if !flat {
 			if pages, err = d.chunk.flatten(pages, mem); err != nil {
 				return err
 			}
 		}
 		alloc.take(2 * (len(dict) + len(pages)))
-		if d.chunk.misflagged && !d.chunk.depth.nested { // flatten has read them right
+		if d.chunk.misflagged && flat { // flatten has read them right
 			pages = parquetcodec.FixFlags(pages)
 		}
 		raw, err := d.read(dict, pages, n, alloc)

@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 	"github.com/shardcat/shardcat/shardfmt/internal/parquetcolumn"
 )
 
@@ -165,9 +166,21 @@ func (c *Chunk) mapNested(pages []byte, mem *budget.Account, take func(Levels) e
 	return out, err
 }
 
-// flatten gives the pages of a nested column as those of an optional one, uncompressed, of version 2.
+// plain makes the values of a page plain where the library does not decode them.
+func (c *Chunk) plain(p *leveled, mem *budget.Account) (err error) {
+	if p.encoding == int32(parquet.Encodings.DeltaByteArray) && c.column.PhysicalType() == parquet.Types.FixedLenByteArray {
+		p.values, err = parquetcodec.PlainOfDelta(p.values, len(p.Def), c.column.TypeLength(), mem.Take)
+		p.encoding = int32(parquet.Encodings.Plain)
+	}
+	return err
+}
+
+// flatten gives the pages of a nested column, or of one of which values are to be made plain, as those of an optional one, uncompressed, of version 2.
 func (c *Chunk) flatten(pages []byte, mem *budget.Account) (out []byte, err error) {
 	err = c.eachLevels(pages, mem, func(p leveled, _ int) error {
+		if err := c.plain(&p, mem); err != nil {
+			return err
+		}
 		n, nulls, set := 0, 0, make([]byte, 0, len(p.Def)/8+1)
 		for _, def := range p.Def {
 			if def < uint32(c.depth.element) {
@@ -187,34 +200,16 @@ func (c *Chunk) flatten(pages []byte, mem *budget.Account) (out []byte, err erro
 			return nil
 		}
 		levels := append(binary.AppendUvarint(nil, uint64(len(set))<<1|1), set...) // one group of bits
+		if !c.depth.nested && c.depth.def == 0 {
+			levels = nil
+		}
 		if err := mem.Take(uint64(len(levels) + len(p.values))); err != nil {
 			return err
 		}
-		out = appendPageHeader(out, n, nulls, p.encoding, len(levels), len(levels)+len(p.values))
+		out = parquetcodec.PageHeader{Type: file.PageTypeDataPageV2, Size: len(levels) + len(p.values),
+			Numbers: []int{n, nulls, n, int(p.encoding), len(levels), 0}}.Append(out)
 		out = append(append(out, levels...), p.values...)
 		return nil
 	})
 	return out, err
-}
-
-// appendPageHeader appends the header of an uncompressed data page of version 2, in Thrift's compact protocol.
-func appendPageHeader(b []byte, values, nulls int, encoding int32, levels, size int) []byte {
-	const (
-		dataPageV2 = 3
-		i32        = 0x15 // of the field behind the last
-		structure  = 0x5C // five fields further
-		no         = 0x12
-	)
-	number := func(v int) { b = binary.AppendUvarint(append(b, i32), uint64(v)<<1) }
-	number(dataPageV2)
-	number(size)
-	number(size)
-	b = append(b, structure)
-	number(values)
-	number(nulls)
-	number(values)
-	number(int(encoding))
-	number(levels)
-	number(0) // of repetition levels
-	return append(b, no, 0, 0)
 }
