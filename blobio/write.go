@@ -270,10 +270,14 @@ func (c *Client) PutReadBackLater(ctx context.Context, url string, data []byte) 
 		return func(context.Context, *Client) error { return nil }, nil
 	}
 	return func(ctx context.Context, c *Client) error {
-		if err := c.compare(ctx, url, data); err == nil || ctx.Err() != nil {
+		err := c.compare(ctx, url, data)
+		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		return c.PutReadBack(ctx, url, data)
+		if again := c.PutReadBack(ctx, url, data); Class(again) != ErrExists {
+			return again
+		}
+		return err // the object of the first write, which could not be read
 	}, nil
 }
 

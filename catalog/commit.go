@@ -37,9 +37,9 @@ type change struct {
 func (j *Job) commit(ctx context.Context, c change) (*CommitResult, error) {
 	c.JobID = j.record.ID
 	j.joinTerms(ctx, c.Add)
-	done, err := j.attempts(ctx, c)
+	done, err := j.table.attempts(ctx, &jobChange{j, c}, j.record.Kind == JobCompact)
 	if err != nil {
-		j.committing = j.doubt || mayBeCommitted(err)
+		j.failed(err)
 		return nil, fmt.Errorf("table %s: %w", j.table.name, err)
 	}
 	j.ended(ctx, done)
@@ -57,39 +57,41 @@ func (j *Job) ended(ctx context.Context, done *CommitResult) {
 	}
 }
 
-// attempts stages and commits the change on one head after the other.
-func (j *Job) attempts(ctx context.Context, c change) (*CommitResult, error) {
-	t := j.table
-	turn := t.turn(j.record.Kind == JobCompact)
+// proposal is a change of one job, or of several, that is staged on one head after the other until it is committed.
+type proposal interface {
+	// jobs are those of the change.
+	jobs() []*Job
+	// check examines the change on the head of the table before attempt n. A result ends it without a commit.
+	check(ctx context.Context, n int) (*CommitResult, error)
+	// stage writes the manifests of the change on the head.
+	stage(ctx context.Context) (*manifest.Staged, *readBacks, error)
+}
+
+// attempts stages and commits a change on one head after the other.
+func (t *Table) attempts(ctx context.Context, p proposal, yields bool) (*CommitResult, error) {
+	turn := t.turn(yields)
 	defer turn.leave(ctx)
-	var err error
 	for n := 1; ; n++ {
 		if err := turn.await(ctx, n); err != nil {
 			return nil, err
 		}
-		if s := t.findJob(j.branch, c.JobID); s != nil {
-			return &CommitResult{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
+		if done, err := p.check(ctx, n); done != nil || err != nil {
+			return done, err
 		}
-		if err := j.checkAbandoned(ctx); err != nil {
-			return nil, err
-		}
-		if c.prepare != nil {
-			job := c.JobID
-			if c.Change, err = c.prepare(ctx); err != nil {
-				return nil, err
-			}
-			c.JobID = job
-		}
-		if err := t.checkRequired(ctx, j.record.Kind, c.Add); err != nil {
-			return nil, err
-		}
-		staged, later, err := j.stage(ctx, c)
+		staged, later, err := p.stage(ctx)
 		if err != nil {
 			t.discard(ctx, staged)
 			return nil, err
 		}
-		j.committing = true
-		found, rejected, err := t.try(ctx, staged, later, j.branch, c.JobID)
+		jobs := p.jobs()
+		for _, j := range jobs {
+			j.committing = true
+		}
+		id := ""
+		if len(jobs) == 1 { // of several jobs one alone, committed by another run, is not this change
+			id = jobs[0].record.ID
+		}
+		found, rejected, err := t.try(ctx, staged, later, jobs[0].branch, id)
 		switch {
 		case err != nil:
 			return nil, err
@@ -97,11 +99,46 @@ func (j *Job) attempts(ctx context.Context, c change) (*CommitResult, error) {
 			before := found.SnapshotID != staged.Snapshot.SnapshotID
 			return &CommitResult{SnapshotID: found.SnapshotID, Before: before, Attempts: n}, nil
 		}
-		j.doubt = j.doubt || mayBeCommitted(rejected)
+		for _, j := range jobs {
+			j.doubt = j.doubt || mayBeCommitted(rejected)
+		}
 		if n >= t.cat.opts.CommitAttempts {
 			return nil, fmt.Errorf("%w: %d attempts were rejected, the last with: %w", ErrConflict, n, rejected)
 		}
 	}
+}
+
+// failed records whether the job may be committed although its commit ended with err.
+func (j *Job) failed(err error) { j.committing = j.doubt || mayBeCommitted(err) }
+
+// jobChange is the change of one job.
+type jobChange struct {
+	*Job
+	change change
+}
+
+func (c *jobChange) jobs() []*Job { return []*Job{c.Job} }
+
+func (c *jobChange) check(ctx context.Context, n int) (*CommitResult, error) {
+	if s := c.table.findJob(c.branch, c.record.ID); s != nil {
+		return &CommitResult{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil
+	}
+	if err := c.checkAbandoned(ctx); err != nil {
+		return nil, err
+	}
+	if c.change.prepare != nil {
+		prepared, err := c.change.prepare(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.change.Change = prepared
+		c.change.JobID = c.record.ID
+	}
+	return nil, c.table.checkRequired(ctx, c.record.Kind, c.change.Add)
+}
+
+func (c *jobChange) stage(ctx context.Context) (*manifest.Staged, *readBacks, error) {
+	return c.Job.stage(ctx, c.change)
 }
 
 // stage writes the change's manifests, which are read back later, and meanwhile what its entries depend on. The job's record is read back when it

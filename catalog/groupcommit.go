@@ -48,6 +48,16 @@ type groupMember struct {
 	ended  bool
 }
 
+// queued is how many appends wait for a commit.
+func (g *commitGroups) queued() (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, queue := range g.waiting {
+		n += len(queue)
+	}
+	return n
+}
+
 // enter begins a commit, or queues m where one is in progress; a nil m is not queued. The caller of a commit that began calls next afterwards.
 func (g *commitGroups) enter(key branchKey, m *groupMember) (began bool) {
 	g.mu.Lock()
@@ -204,20 +214,26 @@ type groupCommit struct {
 	staging bool
 }
 
-// run commits the members. After an error those that are left have no outcome yet. Whether a panic was before the commit or after it is
+// run commits the members. After an error the remaining ones have no outcome yet. Whether a panic was before the commit or after it is
 // unknown.
 func (c *groupCommit) run(ctx context.Context) error {
 	err := parallel.Guarded(func() error {
 		if err := c.load(ctx); err != nil {
 			return err
 		}
-		return c.attempts(ctx)
+		done, err := c.table.attempts(ctx, c, false)
+		if err == nil {
+			c.finish(done, nil)
+		}
+		return err
 	})
 	if errors.As(err, new(*parallel.Panic)) {
-		for _, m := range c.left {
-			m.job.committing = true
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	if err != nil {
+		for _, j := range c.jobs() {
+			j.failed(err)
 		}
-		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
 	return err
 }
@@ -236,61 +252,20 @@ func (c *groupCommit) load(ctx context.Context) error {
 	return nil
 }
 
-// attempts is Job.attempts for all members at once.
-func (c *groupCommit) attempts(ctx context.Context) error {
-	t := c.table
-	turn := t.turn(false)
-	defer turn.leave(ctx)
-	for n := 1; ; n++ {
-		if err := turn.await(ctx, n); err != nil {
-			return err
-		}
-		if c.check(ctx, n-1); len(c.left) == 0 {
-			return nil
-		}
-		branch, job := c.left[0].job.branch, c.left[0].job.record.ID
-		staged, later, err := c.stage(ctx, branch)
-		if err != nil {
-			t.discard(ctx, staged)
-			c.staging = true
-			return err
-		}
-		for _, m := range c.left {
-			m.job.committing = true
-		}
-		if len(c.left) > 1 {
-			job = "" // one of them alone, committed by another run, is not this change
-		}
-		found, rejected, err := t.try(ctx, staged, later, branch, job)
-		switch {
-		case err != nil:
-			for _, m := range c.left {
-				m.job.committing = m.job.doubt || mayBeCommitted(err)
-			}
-			return err
-		case found != nil:
-			before := found.SnapshotID != staged.Snapshot.SnapshotID
-			c.finish(&CommitResult{SnapshotID: found.SnapshotID, Before: before, Attempts: n}, nil)
-			return nil
-		}
-		for _, m := range c.left {
-			m.job.doubt = m.job.doubt || mayBeCommitted(rejected)
-		}
-		if n >= t.cat.opts.CommitAttempts {
-			for _, m := range c.left {
-				m.job.committing = m.job.doubt
-			}
-			return fmt.Errorf("%w: %d attempts were rejected, the last with: %w", ErrConflict, n, rejected)
-		}
+// jobs are those of the members without an outcome.
+func (c *groupCommit) jobs() (jobs []*Job) {
+	for _, m := range c.left {
+		jobs = append(jobs, m.job)
 	}
+	return jobs
 }
 
 // check ends the members that can't be part of a snapshot on this state of the table: those that another run has committed, and those
 // that a validation refuses. Their outcome is theirs alone.
-func (c *groupCommit) check(ctx context.Context, tried int) {
+func (c *groupCommit) check(ctx context.Context, n int) (*CommitResult, error) {
 	c.left = slices.DeleteFunc(c.left, func(m *groupMember) bool {
 		if s := c.table.findJob(m.job.branch, m.job.record.ID); s != nil {
-			m.finish(c.table, &CommitResult{SnapshotID: s.SnapshotID, Before: true, Attempts: tried}, nil)
+			m.finish(c.table, &CommitResult{SnapshotID: s.SnapshotID, Before: true, Attempts: n - 1}, nil)
 			return true
 		}
 		err := cmp.Or(m.job.checkAbandoned(ctx), m.job.checkEntries(c.table, m.entries))
@@ -298,15 +273,19 @@ func (c *groupCommit) check(ctx context.Context, tried int) {
 			err = c.table.checkRequired(ctx, m.job.record.Kind, m.entries)
 		}
 		if err != nil {
-			m.job.committing = m.job.doubt || mayBeCommitted(err)
+			m.job.failed(err)
 			m.finish(c.table, nil, err)
 		}
 		return err != nil
 	})
+	if len(c.left) == 0 {
+		return &CommitResult{}, nil // of no member
+	}
+	return nil, nil
 }
 
 // stage writes the manifests of all members' entries.
-func (c *groupCommit) stage(ctx context.Context, branch string) (*manifest.Staged, *readBacks, error) {
+func (c *groupCommit) stage(ctx context.Context) (*manifest.Staged, *readBacks, error) {
 	all := change{Change: manifest.Change{Operation: table.OpAppend, JobID: c.left[0].job.record.ID}}
 	for i, m := range c.left {
 		all.Add = append(all.Add, m.entries...)
@@ -316,11 +295,13 @@ func (c *groupCommit) stage(ctx context.Context, branch string) (*manifest.Stage
 	}
 	slices.SortFunc(all.Add, byPath)
 	view, later := c.table.readingBackLater()
-	staged, err := view.stage(branch, all)
-	return staged, later, cmp.Or(err, ctx.Err())
+	staged, err := view.stage(c.left[0].job.branch, all)
+	err = cmp.Or(err, ctx.Err())
+	c.staging = err != nil
+	return staged, later, err
 }
 
-// finish ends the members that are left with one outcome.
+// finish ends the members without an outcome with this one.
 func (c *groupCommit) finish(result *CommitResult, err error) {
 	for _, m := range c.left {
 		m.finish(c.table, result, err)

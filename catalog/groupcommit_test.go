@@ -53,18 +53,8 @@ func newGroupGround(t *testing.T, waits int) *groupGround {
 	return g
 }
 
-// queued is how many appends wait for a commit.
-func (g *groupGround) queued() (n int) {
-	g.c.groups.mu.Lock()
-	defer g.c.groups.mu.Unlock()
-	for _, queue := range g.c.groups.waiting {
-		n += len(queue)
-	}
-	return n
-}
-
 func (g *groupGround) await() {
-	for g.queued() < g.waits {
+	for g.c.groups.queued() < g.waits {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -199,7 +189,7 @@ func TestGroupErrorsAreOnesOwn(t *testing.T) {
 		"a caller that went away": {&appended{text: rows(100, 1), ctx: gone},
 			func(g *groupGround) {
 				cancel()
-				for g.queued() > 3 {
+				for g.c.groups.queued() > 3 {
 					time.Sleep(time.Millisecond)
 				}
 			}, context.Canceled, 1},

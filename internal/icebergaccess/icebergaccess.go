@@ -13,4 +13,6 @@ var (
 	// Wrap makes catalogs that are opened with o, a *catalog.Options, put something between package catalog and the Iceberg catalog, such as faults in
 	// tests. Writers of a wrapped catalog don't queue; they pause between attempts.
 	Wrap func(o any, wrap func(catalog.Catalog) catalog.Catalog)
+	// WaitingAppends is how many appends of c, a *catalog.Catalog, wait for a commit that they don't take part in, to be committed together.
+	WaitingAppends func(c any) int
 )

@@ -36,6 +36,8 @@ type command struct {
 	hidden func(before state) state
 	// damaged: verification finds damage in the prepared world.
 	damaged bool
+	// shared: its appends share a snapshot.
+	shared bool
 	// either: an error may mean that it was done, which the next run will say.
 	either bool
 	// rest: only on a catalog of the REST protocol, or only on others; nil for all.
@@ -127,7 +129,7 @@ var commands = append([]command{
 		}},
 	{name: "export", run: export, again: []error{blobio.ErrExists}},
 	{name: "compact", run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
-}, slices.Concat(changes, recoveries)...)
+}, slices.Concat(changes, recoveries, shared)...)
 
 // grown is the table with more shards and rows.
 func grown(shards int, rows []string) func(state) state {

@@ -81,6 +81,9 @@ func newWalker(t *testing.T, at *store) *walker {
 		if got, want := w.world.observe(t), w.expected(c); !got.equal(want) {
 			t.Fatalf("%s, untouched: %v, want %v", c.name, got, want)
 		}
+		if c.shared {
+			w.world.checkShared(t)
+		}
 	}
 	return w
 }
@@ -96,7 +99,8 @@ func (w *walker) before(c *command) state {
 // prepare does what a command needs in its world, without faults.
 func (w *walker) prepare(t *testing.T, c *command) {
 	t.Helper()
-	if w.world.damaged = c.damaged; c.prepare == nil {
+	w.world.damaged, w.world.shared = c.damaged, c.shared
+	if c.prepare == nil {
 		return
 	}
 	r := w.world.session(t, w.world.store.straight)
@@ -182,6 +186,11 @@ func (w *walker) settled(t *testing.T, s step, r *session, err error) {
 	}
 	before, after := w.before(c), w.expected(c)
 	got := w.world.observe(t)
+	for _, row := range r.added {
+		if !slices.Contains(got.tables[flights.String()], row) {
+			t.Errorf("error %v; the table lacks %s of an append without an error", err, row)
+		}
+	}
 	unknown := errors.Is(err, catalog.ErrUnknownOutcome)
 	switch {
 	case got.equal(after) && (err == nil || unknown || c.either):

@@ -20,12 +20,14 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/catalogfault"
+	"github.com/shardcat/shardcat/internal/testkit/sharedappends"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -41,7 +43,9 @@ type world struct {
 	objects       map[string][]byte // by URL
 	// damaged: what verification finds is part of the state, and no error.
 	damaged bool
-	state   state
+	// shared: appends of a session share a snapshot.
+	shared bool
+	state  state
 }
 
 // The names in a world.
@@ -171,6 +175,9 @@ type session struct {
 	tables *catalog.Catalog
 	job    string
 	out    []string // lines that it printed
+	// hold is that of a world whose appends share a snapshot, added the rows that such appends have reported as added.
+	hold  *sharedappends.Hold
+	added []string
 }
 
 // session opens the catalog over spaces that mount prepares.
@@ -183,7 +190,17 @@ func (w *world) session(t *testing.T, mount func(*testing.T, *blobio.Client)) *s
 		URI: cmp.Or(w.store.uri, "sqlite:"+filepath.Join(w.catalog, "catalog.db")), Warehouse: cmp.Or(w.store.warehouse, r.url("wh")), Vault: w.store.vault, Client: r.client, Metadata: r.meta,
 		Log: slog.New(slog.DiscardHandler), RetryBudget: 20 * time.Millisecond, CommitAttempts: 5,
 	}
-	icebergaccess.Wrap(&o, w.store.wrap)
+	wrap := w.store.wrap
+	if w.shared {
+		r.hold = &sharedappends.Hold{}
+		wrap = func(c icecatalog.Catalog) icecatalog.Catalog {
+			if w.store.wrap != nil {
+				c = w.store.wrap(c)
+			}
+			return r.hold.Wrap(c)
+		}
+	}
+	icebergaccess.Wrap(&o, wrap)
 	var err error
 	r.tables, err = catalog.Open(r.ctx, o)
 	if err != nil {

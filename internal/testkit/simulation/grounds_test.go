@@ -75,7 +75,9 @@ func (g *ground) open(killer *crashtest.Killer) (*catalog.Catalog, error) {
 	o := catalog.Options{
 		URI: g.URI, Warehouse: g.Warehouse, Vault: g.Vault, Client: blobio.NewClient(), Metadata: blobio.NewClient(),
 	}
-	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} })
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog {
+		return shared.Wrap(&crashtest.Catalog{Catalog: c, Killer: killer})
+	})
 	for _, at := range []*string{&o.Warehouse, &o.Vault} {
 		root, canonical, bucket, err := openStore(*at)
 		if err != nil {
