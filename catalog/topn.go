@@ -11,8 +11,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -76,12 +78,7 @@ func (p *Plan) topKey() *schema.Node {
 	}
 	path := schema.SplitPath(p.options.OrderBy[0].Column)
 	n, err := p.schema.Shard.Lookup(p.options.OrderBy[0].Column)
-	if err != nil || len(path) != 1 || n.IsDecimal() || n.IsTimeSpan() || n.IsDynamic() {
-		return nil
-	}
-	switch n.Basic {
-	case schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.Float32, schema.Float64, schema.DateTime, schema.String:
-	default:
+	if err != nil || len(path) != 1 || !topType(n) {
 		return nil
 	}
 	others, stored := false, int64(0)
@@ -95,6 +92,18 @@ func (p *Plan) topKey() *schema.Node {
 		return nil
 	}
 	return n
+}
+
+// topType reports whether values of a type have literals and ranges by which they are found again.
+func topType(n *schema.Node) bool {
+	if n.IsTimeSpan() || n.IsDynamic() {
+		return false
+	}
+	switch n.Basic {
+	case schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.Float32, schema.Float64, schema.DateTime, schema.String:
+		return true
+	}
+	return n.IsDecimal()
 }
 
 // topValues are the sorted values of a key: the first, the last, and their number.
@@ -176,6 +185,9 @@ func topLiteral(a arrow.Array) (filter.Literal, bool) {
 		return float(a.Value(0), 64)
 	case *array.LargeString:
 		return filter.Literal{Kind: filter.StringLiteral, Text: a.Value(0)}, true
+	case *arrowtype.DecimalArray:
+		d := decimal.From(a.Value(0))
+		return filter.Literal{Kind: filter.DecimalLiteral, Text: d.String()}, !d.IsNaN() && !d.IsInfinite()
 	case array.ExtensionArray:
 		if ticks, ok := a.Storage().(*array.Int64); ok {
 			return dateTimeLiteral(ticks.Value(0))

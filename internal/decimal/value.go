@@ -90,6 +90,23 @@ func (v *Value) small() (coefficient uint64, ok bool) {
 	return threes(low), true
 }
 
+// floatTens are the powers of ten that floating-point numbers hold exactly.
+var floatTens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// Nearest is the floating-point number nearest to v, where one division of exact ones gives it: of a coefficient below 2^53, and of up to 22 digits
+// behind the point. The greater of two values has no smaller one, and equal values have the same.
+func (v Value) Nearest() (f float64, ok bool) {
+	n, ok := v.small()
+	fraction := bias - int(v.high()>>61&3<<12|v.high()>>46&0xFFF)
+	if !ok || n >= 1<<53 || fraction < 0 || fraction >= len(floatTens) {
+		return 0, false
+	}
+	if f = float64(n) / floatTens[fraction]; v.high()&signBit != 0 {
+		f = -f
+	}
+	return f, true
+}
+
 // threes is the number whose up to six declets are the low 60 bits of c.
 func threes(c uint64) uint64 {
 	low := uint64(declets[c&1023]) + 1000*uint64(declets[c>>10&1023]) + 1_000_000*uint64(declets[c>>20&1023])

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -128,7 +127,7 @@ func (s *Sorter) cut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.last = &lastRow{o, int(s.rows) - 1}
+		s.last = newLastRow(o, int(s.rows)-1)
 	}
 	return nil
 }
@@ -140,6 +139,16 @@ const cutSlack = 8192
 type lastRow struct {
 	order order
 	row   int
+	code  uint64
+	coded bool
+}
+
+func newLastRow(o order, row int) *lastRow {
+	l := &lastRow{order: o, row: row}
+	if codes := o[0].codes(row + 1); codes != nil {
+		l.code, l.coded = codes[row], true
+	}
+	return l
 }
 
 // before returns the rows of a batch that come before l, nil if there are none. Equal rows come behind, since they arrived later.
@@ -148,12 +157,7 @@ func (l *lastRow) before(ctx context.Context, b arrow.RecordBatch, keys []Key) (
 	if err != nil {
 		return nil, err
 	}
-	var rows []int64
-	for i := range int(b.NumRows()) {
-		if o.compare(i, l.order, l.row) < 0 {
-			rows = append(rows, int64(i))
-		}
-	}
+	rows := l.rowsBefore(o, int(b.NumRows()))
 	switch len(rows) {
 	case 0:
 		return nil, nil
@@ -161,6 +165,23 @@ func (l *lastRow) before(ctx context.Context, b arrow.RecordBatch, keys []Key) (
 		return b, nil
 	}
 	return take(ctx, b, rows)
+}
+
+// rowsBefore are the numbers of the rows that come before l.
+func (l *lastRow) rowsBefore(o order, n int) (rows []int64) {
+	var codes []uint64
+	if l.coded {
+		codes = o[0].codes(n)
+	}
+	for i := range n {
+		if codes != nil && codes[i] > l.code {
+			continue
+		}
+		if codes != nil && codes[i] < l.code || o.compare(i, l.order, l.row) < 0 {
+			rows = append(rows, int64(i))
+		}
+	}
+	return rows
 }
 
 // sorted is the buffer as one sorted batch, without the rows that nobody wants.
@@ -173,14 +194,12 @@ func (s *Sorter) sorted(ctx context.Context) (arrow.RecordBatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]int64, all.NumRows())
-	for i := range rows {
-		rows[i] = int64(i)
-	}
-	slices.SortStableFunc(rows, func(a, b int64) int { return o.compare(int(a), o, int(b)) })
+	n := int(all.NumRows())
+	limit := n
 	if s.options.Limit > 0 {
-		rows = rows[:min(int64(len(rows)), s.options.Limit)]
+		limit = int(min(int64(n), s.options.Limit))
 	}
+	rows := newRanking(o, n).first(n, limit)
 	return take(ctx, all, rows)
 }
 

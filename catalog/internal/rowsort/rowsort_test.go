@@ -3,6 +3,7 @@ package rowsort
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -184,6 +186,118 @@ func TestOrderOfValues(t *testing.T) {
 		}
 		if text := strings.Join(got, " "); text != tc.want {
 			t.Errorf("%+v: %s", tc.key, text)
+		}
+	}
+}
+
+// TestCodes: codes never contradict the order of a key's values, whatever its type, direction and place of nulls; types without codes are compared.
+func TestCodes(t *testing.T) {
+	decimals := []string{"NaN", "-Infinity", "1E+3", "1000", "0.3", "0.30", "-0.3", "0", "-0", "9007199254740991", "12345678901234567890", "1E-25", "0.1", "0.10000000000000001"}
+	for _, c := range []struct {
+		typ    string
+		values []string
+		coded  bool
+	}{
+		{"Boolean", []string{"true", "false"}, true},
+		{"Int8", []string{"-128", "0", "127"}, true}, {"Int16", []string{"-9", "0", "300"}, true}, {"Int32", []string{"-70000", "7"}, true},
+		{"Int64", []string{"-9223372036854775808", "9223372036854775807", "0", "-1"}, true},
+		{"UInt8", []string{"0", "255"}, true}, {"UInt16", []string{"0", "65535"}, true}, {"UInt32", []string{"0", "4294967295"}, true},
+		{"UInt64", []string{"0", "18446744073709551615", "9223372036854775808"}, true},
+		{"Float32", []string{`"NaN"`, "-0.0", "0", "-1.5", "3e38"}, true}, {"Float64", []string{`"NaN"`, `"Infinity"`, `"-Infinity"`, "-0.0", "0", "1e-300", "-2"}, true},
+		{"DateTime", []string{"-5", "0", "638448048000000001"}, true},
+		{"String", []string{`""`, `"a"`, `"a\u0000"`, `"abcdefgh"`, `"abcdefghi"`, `"é"`}, true},
+		{"Dynamic", []string{`"MQ=="`, `"Ig=="`}, false},
+		{"Decimal", decimalJSON(t, decimals[4:10]), true}, {"Decimal", decimalJSON(t, decimals), false},
+	} {
+		s, err := schema.Parse("k: " + c.typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines strings.Builder
+		for _, v := range append(c.values, "null") {
+			fmt.Fprintf(&lines, `{"k":%s}`, v)
+		}
+		read := array.NewJSONReader(strings.NewReader(lines.String()), arrowtype.Schema(s), array.WithChunk(-1))
+		if !read.Next() {
+			t.Fatal(c.typ, read.Err())
+		}
+		b := read.RecordBatch()
+		for _, k := range []Key{{}, {Descending: true}, {NullsFirst: true}, {Descending: true, NullsFirst: true}} {
+			k.Path = []string{"k"}
+			o, err := newOrder(b, []Key{k})
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes := o[0].codes(int(b.NumRows()))
+			if (codes != nil) != c.coded {
+				t.Errorf("%s %v: has codes %t, want %t", c.typ, c.values, codes != nil, c.coded)
+			}
+			for i := range codes {
+				for j := range codes {
+					if codes[i] < codes[j] && o.compare(i, o, j) >= 0 || codes[i] > codes[j] && o.compare(i, o, j) <= 0 {
+						t.Errorf("%s %+v: rows %d and %d have the codes %x and %x, and compare as %d", c.typ, k, i, j, codes[i], codes[j], o.compare(i, o, j))
+					}
+				}
+			}
+		}
+	}
+}
+
+// decimalJSON are decimals as arrow-go's reader of JSON takes them: their bytes in base64.
+func decimalJSON(t *testing.T, texts []string) (out []string) {
+	t.Helper()
+	for _, text := range texts {
+		d, err := decimal.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, `"`+base64.StdEncoding.EncodeToString(d[:])+`"`)
+	}
+	return out
+}
+
+// TestFirstRowsCompareLittle: the first rows of many are found by their codes, in data of any order: values are compared where codes
+// are equal.
+func TestFirstRowsCompareLittle(t *testing.T) {
+	const rows, limit = 50_000, 10
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, value := range map[string]func(i int) int64{
+		"rising": func(i int) int64 { return int64(i) }, "falling": func(i int) int64 { return int64(-i) }, "random": func(int) int64 { return random.Int64N(1 << 30) },
+		"equal": func(int) int64 { return 7 },
+	} {
+		b := array.NewInt64Builder(memory.DefaultAllocator)
+		for i := range rows {
+			b.Append(value(i))
+		}
+		batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil), []arrow.Array{b.NewInt64Array()}, rows)
+		for _, descending := range []bool{false, true} {
+			o, err := newOrder(batch, []Key{{Path: []string{"k"}, Descending: descending}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compared := 0
+			plain := o[0].compare
+			o[0].compare = func(i int, other arrow.Array, j int) int {
+				compared++
+				return plain(i, other, j)
+			}
+			got := newRanking(o, rows).first(rows, limit)
+			want := make([]int64, rows)
+			for i := range want {
+				want[i] = int64(i)
+			}
+			slices.SortStableFunc(want, func(a, b int64) int {
+				if descending {
+					return plain(int(b), batch.Column(0), int(a))
+				}
+				return plain(int(a), batch.Column(0), int(b))
+			})
+			if !slices.Equal(got, want[:limit]) {
+				t.Errorf("%s, descending %t: %v, want %v", name, descending, got, want[:limit])
+			}
+			if most := map[bool]int{true: 2 * rows, false: 100}[name == "equal"]; compared > most {
+				t.Errorf("%s, descending %t: %d comparisons of values whose codes don't tell, want at most %d", name, descending, compared, most)
+			}
 		}
 	}
 }
