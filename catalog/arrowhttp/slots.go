@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/shardcat/shardcat/internal/fairqueue"
@@ -26,15 +27,25 @@ func newSlots(n int, patience time.Duration) *slots {
 
 // take waits for a slot; release gives it back.
 func (s *slots) take(r *http.Request) (release func(), err error) {
-	client, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		client = r.RemoteAddr
-	}
-	release, err = s.places.Take(r.Context(), client)
+	release, err = s.places.Take(r.Context(), clientOf(r))
 	if errors.Is(err, fairqueue.ErrBusy) {
 		return nil, s.busy()
 	}
 	return release, err
+}
+
+// clientOf is the client of a request: its address, and behind a proxy or a balancer also the address that this one has seen, which is
+// the last of X-Forwarded-For. Addresses before it are what the client itself wrote.
+func clientOf(r *http.Request) string {
+	client, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		client = r.RemoteAddr
+	}
+	if all := r.Header.Values("X-Forwarded-For"); len(all) > 0 {
+		last := all[len(all)-1]
+		client += " " + strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+	}
+	return client
 }
 
 func (s *slots) busy() *problem {

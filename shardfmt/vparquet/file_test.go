@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 
@@ -190,6 +191,92 @@ func TestARangeDecodesWhatItCovers(t *testing.T) {
 	if w := work(openFile(t, shard, Options{Cache: all.o.Cache}), all.Size()-8, 8); w.ChunksCounted != 0 {
 		t.Errorf("the footer of a file whose counts are cached: %+v", w)
 	}
+}
+
+// The first page of a column chunk is written before the second one is made, and after one batch of its rows was decoded: an answer begins with that
+// work, however many rows the row group has.
+func TestAChunkBeginsWithItsFirstPage(t *testing.T) {
+	c := blobio.NewClient()
+	defer c.Close()
+	s := parseSchema(t, "i: Int64, d: Float64, s: String, t: DateTime, b: Boolean, l: List<Int32>, st: Struct<x: Int64>, dec: Decimal")
+	const rows = 1 << 18
+	batch := randomBatch(s, &filler{rand.New(rand.NewPCG(12, 12)), 0.1}, rows)
+	f := openFile(t, writeShard(t, c, "mem://vparquet-first/a.amudai.shard", s, batch), Options{Cache: NewCache(1 << 20)})
+	for column, l := range f.leaves {
+		before, first := f.Stats(), Stats{}
+		begun := errors.New("begun")
+		k := &f.groups[0].chunks[column]
+		err := f.WriteRange(t.Context(), writerFunc(func(p []byte) (int, error) {
+			first = f.Stats()
+			return 0, begun
+		}), k.start, k.room)
+		if !errors.Is(err, begun) {
+			t.Errorf("%s: %v", l.column, err)
+		}
+		if made, decoded, counted := first.PagesMade-before.PagesMade, first.RowsDecoded-before.RowsDecoded, first.ChunksCounted-before.ChunksCounted; made != 1 ||
+			decoded > shardfmt.DefaultBatchRows || counted != 0 {
+			t.Errorf("%s: %d pages of %d rows were made before the first byte, %d chunks counted", l.column, made, decoded, counted)
+		}
+	}
+}
+
+// A reader of some columns of a row group is given at most a tenth more than these have in the PLAIN encoding, the footer and what it guesses at the
+// tail included.
+func TestBytesOfAReader(t *testing.T) {
+	c := blobio.NewClient()
+	defer c.Close()
+	s := parseSchema(t, "a: Int64, b: Float64, s: String, i: Int32, t: DateTime, g: Guid, l: List<Int64>")
+	const rows = 200_000
+	batch := randomBatch(s, &filler{rand.New(rand.NewPCG(13, 13)), 0}, rows)
+	f := openFile(t, writeShard(t, c, "mem://vparquet-bytes/a.amudai.shard", s, batch, batch), Options{})
+	for _, columns := range [][]int{{0, 1}, {2}, {3, 4}, {5}, {6}, {0, 1, 2, 3, 4, 5, 6}} {
+		counted := &countingReader{readerAt: readerAt{f: f}}
+		r, err := file.NewParquetReader(counted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := int64(0)
+		for _, column := range columns {
+			k, err := r.MetaData().RowGroup(1).ColumnChunk(column)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := counted.ReadAt(make([]byte, k.TotalCompressedSize()), k.DataPageOffset()); err != nil {
+				t.Fatal(err)
+			}
+			plain += plainBytes(batch.Column(column))
+		}
+		if counted.n > plain*11/10 {
+			t.Errorf("columns %v: %d bytes read, %d plain", columns, counted.n, plain)
+		}
+	}
+}
+
+// countingReader counts the bytes that are read.
+type countingReader struct {
+	readerAt
+	n int64
+}
+
+func (r *countingReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.readerAt.ReadAt(p, off)
+	r.n += int64(n)
+	return n, err
+}
+
+// plainBytes is the size of a column without nulls in the PLAIN encoding, without levels and headers.
+func plainBytes(a arrow.Array) int64 {
+	switch a := a.(type) {
+	case *array.LargeString:
+		return a.ValueOffset64(a.Len()) - a.ValueOffset64(0) + 4*int64(a.Len())
+	case *array.LargeList:
+		start, _ := a.ValueOffsets(0)
+		_, end := a.ValueOffsets(a.Len() - 1)
+		return 8 * (end - start)
+	case array.ExtensionArray:
+		return 16 * int64(a.Len())
+	}
+	return int64(a.DataType().(arrow.FixedWidthDataType).Bytes()) * int64(a.Len())
 }
 
 // memoryCounts is a store of counts.

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +119,87 @@ func TestClientThatGoes(t *testing.T) {
 		if t.Context().Err() != nil {
 			t.Fatal("the slot was not given back")
 		}
+	}
+}
+
+// turns is a data file whose ranges note where they begin, and wait before their first byte until they may go on.
+type turns struct {
+	view.DataFile
+	began chan int64
+	goOn  chan struct{}
+}
+
+func (f *turns) WriteRange(ctx context.Context, w io.Writer, off, n int64) error {
+	f.began <- off
+	<-f.goOn
+	b := make([]byte, n)
+	if err := f.ReadRange(ctx, off, b); err != nil {
+		return err
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// TestClientsTakeTurnsForRanges: a client that floods the server with requests for ranges does not keep others waiting behind them. Those that came
+// later with one request each are the second and the third to be served, also where all of them come through one proxy.
+func TestClientsTakeTurnsForRanges(t *testing.T) {
+	const slots, flood = 2, 8 // no more of one client may wait
+	c := openCatalog(t)
+	appendFlights(t, createFlights(t, c, "flat"), 0, 100, "")
+	f := &turns{began: make(chan int64, slots+flood+2), goOn: make(chan struct{})}
+	real := Shards(1<<20, 64<<20)
+	rows := arrowhttp.New(c, arrowhttp.Options{ReadToken: readToken, Answers: slots, Patience: time.Hour})
+	server := servedBy(t, c, func(ctx context.Context, shard *shardfmt.Shard, ids []int, types func(int) string) (view.DataFile, error) {
+		file, err := real(ctx, shard, ids, types)
+		f.DataFile = file
+		return f, err
+	}, rows, io.Discard)
+	l := loadTable(t, server, "flat", "")
+	key := dataKey(t, server, l)
+	var all sync.WaitGroup
+	waiting := int64(0)
+	ask := func(off int64, forwarded string) {
+		all.Go(func() {
+			r := l.request(t, "GET", server, key, "", time.Now(), "Range", fmt.Sprintf("bytes=%d-%d", off, off))
+			r.Header.Set("X-Forwarded-For", forwarded)
+			if res, body := do(t, r); res.StatusCode != http.StatusPartialContent || len(body) != 1 {
+				t.Errorf("range at %d: %d %s", off, res.StatusCode, body)
+			}
+		})
+	}
+	for range slots { // they have the slots
+		ask(0, "10.0.0.1")
+		<-f.began
+	}
+	for range flood {
+		waiting++
+		ask(0, "10.0.0.1")
+	}
+	allWait := func() {
+		for rows.Stats().Waiting != waiting {
+			if rows.Stats().Refused > 0 {
+				close(f.goOn)
+				t.Fatal("a request was refused")
+			}
+			runtime.Gosched()
+		}
+	}
+	for client := range 2 {
+		allWait()
+		waiting++
+		ask(int64(client+1), fmt.Sprintf("10.0.0.1, 10.0.0.%d", client+2))
+	}
+	allWait()
+	var order []int64
+	for range slots + flood + 2 {
+		f.goOn <- struct{}{}
+		if len(order) < flood+2 {
+			order = append(order, <-f.began)
+		}
+	}
+	all.Wait()
+	if want := []int64{0, 1, 2}; !slices.Equal(order[:3], want) {
+		t.Errorf("ranges were served in the order of %v, want %v first", order, want)
 	}
 }
 
