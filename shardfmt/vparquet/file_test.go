@@ -3,12 +3,14 @@ package vparquet
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -190,6 +192,36 @@ func TestARangeDecodesWhatItCovers(t *testing.T) {
 	}
 	if w := work(openFile(t, shard, Options{Cache: all.o.Cache}), all.Size()-8, 8); w.ChunksCounted != 0 {
 		t.Errorf("the footer of a file whose counts are cached: %+v", w)
+	}
+}
+
+// The bytes of a file belong to a version of the layout: whoever changes them changes Version, and with it the names of objects.
+func TestBytesOfTheVersion(t *testing.T) {
+	c := blobio.NewClient()
+	defer c.Close()
+	s := parseSchema(t, everyType)
+	written := writeShard(t, c, "mem://vparquet-version/a.amudai.shard", s, randomBatch(s, &filler{rand.New(rand.NewPCG(14, 14)), 0.2}, 9000),
+		randomBatch(s, &filler{rand.New(rand.NewPCG(15, 15)), 0}, 50))
+	at, err := filepath.Abs("../testdata/deleted/deleted-count-one.amudai.shard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := shardfmt.Open(t.Context(), c, "file://"+at, shardfmt.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for name, test := range map[string]struct {
+		shard *shardfmt.Shard
+		want  string
+	}{
+		"every type":          {written, "1 262773ff81725334"},
+		"a reference's shard": {other, "1 2954beb1bd01a3c6"},
+	} {
+		sum := sha256.Sum256(whole(t, openFile(t, test.shard, Options{})))
+		if got := fmt.Sprintf("%d %x", Version, sum[:8]); got != test.want {
+			t.Errorf("%s: version and hash are %s, want %s: other bytes need another version, unless the shard itself has changed", name, got, test.want)
+		}
 	}
 }
 
