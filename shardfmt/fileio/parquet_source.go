@@ -118,6 +118,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	if p.MetaData().Schema, err = readableSchema(declared); err != nil {
 		return nil, damaged(err)
 	}
+	o.BatchRows = rowsAtOnce(p, o.BatchRows, r.Size(), batchBytes)
 	rows, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{BatchSize: int64(o.BatchRows)}, memory.DefaultAllocator)
 	if err != nil {
 		return nil, damaged(err)
@@ -139,6 +140,22 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 	types = restoreDurations(types, durations)
 	f.types, f.stored = withoutInt96(types), f.storedTypes(types)
 	return f, nil
+}
+
+// batchBytes is about how much a batch has at most, by the footer: a column of one can't have more than 2 GiB.
+const batchBytes = 128 << 20
+
+// rowsAtOnce gives the rows of a batch: fewer than most where so many have more than batch bytes in a row group. A footer that exaggerates makes
+// no more than one batch of each 4 KiB of a file of size bytes.
+func rowsAtOnce(p *file.Reader, most int, size, batch int64) int {
+	for g := range p.NumRowGroups() {
+		group := p.MetaData().RowGroup(g)
+		total := min(group.TotalByteSize(), max(size, 1)*max(batch>>12, 1))
+		if parts := total/batch + 1; parts > 1 && group.NumRows() > 0 {
+			most = min(most, int(max(group.NumRows()/parts, 1)))
+		}
+	}
+	return most
 }
 
 // readablePages opens a file again with the pages that the library reads wrongly, or not at all, in another form.

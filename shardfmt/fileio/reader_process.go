@@ -279,6 +279,9 @@ func (p *readerProcess) death() error {
 			break
 		}
 	}
+	if strings.Contains(why, "out of memory") || strings.Contains(why, "cannot allocate memory") {
+		return corrupt.Unsupported(-1, "to read the file needs more memory than there is for it: a larger limit (--max-memory) allows more")
+	}
 	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: "invalid file: " + panicked(why)}
 }
 

@@ -2,15 +2,16 @@ package parquetcolumn
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-var errTexts = errors.New("a batch with more than 2 GiB of texts in a column: read fewer rows at once")
+var errTexts = corrupt.Unsupported(-1, "more than 2 GiB of values in a column of one batch: write the file without dictionaries, or with shorter values")
 
 // texts are byte arrays, whose ends are of type O.
 type texts[O int32 | int64] struct {
