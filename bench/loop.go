@@ -185,7 +185,7 @@ func (l *loop) look(d *colstream.Dictionary) error {
 	return nil
 }
 
-// kind says how the first block is encoded.
+// kind reports how the first block is encoded.
 func (l *loop) kind() (string, error) {
 	st := l.stripes[0]
 	from, to := st.blocks.Range(0)

@@ -21,7 +21,7 @@ const (
 	enough = time.Second
 )
 
-// Measure lets contestants read in turns, each with as many workers as asked, and keeps everyone's best turn.
+// Measure lets contestants read in turns, each with as many workers as requested, and keeps everyone's best turn.
 func Measure(list []Contestant, workers int) ([]Result, error) {
 	results := make([]Result, len(list))
 	runs := make([][]func() error, len(list))

@@ -4,7 +4,7 @@
 // process and finds the one that a canonical URL names. Objects are write-once: they are created if absent,
 // read by exact ranges, and deleted, never changed.
 //
-// Reading is split from writing, so that a type says who may write.
+// Reading is split from writing, so that a type states who may write.
 package blobio
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Info is what a store told of an object.
+// Info is what a store reported about an object.
 type Info struct {
 	// Key is the object's key inside its bucket.
 	Key string
@@ -67,7 +67,7 @@ type BucketReader interface {
 	ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) ([]byte, Info, error)
 	// Open streams key from off to its end. The body ends in an error where it breaks.
 	Open(ctx context.Context, key string, off int64, opts ReadOptions) (io.ReadCloser, Info, error)
-	// Stat asks for the object without its content.
+	// Stat requests the object without its content.
 	Stat(ctx context.Context, key string, opts ReadOptions) (Info, error)
 	// List yields the objects whose key starts with prefix, in key order, as far as the store keeps one.
 	// It stops at the first error, which it yields.
@@ -114,7 +114,7 @@ func copyRange(w Writer, object string, off, size int64, etag string) error {
 	return errors.ErrUnsupported
 }
 
-// CreateOptions tell a driver what it may want to know before the first byte.
+// CreateOptions inform a driver of what it may need before the first byte.
 type CreateOptions struct {
 	// ContentType, "application/octet-stream" if empty.
 	ContentType string
@@ -122,7 +122,7 @@ type CreateOptions struct {
 	SizeHint int64
 	// InParts makes a small object go up in parts too, where the driver knows such uploads.
 	InParts bool
-	// AllowUnconditional: a store that refuses the condition is asked without it, after a HEAD; see WithUnconditionalWrites.
+	// AllowUnconditional: a store that refuses the condition gets the request without it, after a HEAD; see WithUnconditionalWrites.
 	AllowUnconditional bool
 	// Receipt, if not nil, is set to what the store reports about the new object, by drivers whose store does.
 	Receipt *Receipt
@@ -134,7 +134,7 @@ type CreateOptions struct {
 
 // DeleteOptions are the conditions of one delete. The zero value has none.
 type DeleteOptions struct {
-	// IfMatch is the ETag that the object must have, where the driver can say so: another one stays, and
+	// IfMatch is the ETag that the object must have, where the driver can report it: another one stays, and
 	// the error is ErrChanged. Empty: any.
 	IfMatch string
 	// Trace is the chain of requests that the call is on.

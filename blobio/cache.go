@@ -46,7 +46,7 @@ type cached struct {
 }
 
 // memoryCache keeps what is read again and lets a scan pass (S3-FIFO, Yang et al., SOSP 2023): what comes for
-// the first time waits in a small queue, and only if it is asked for there does it move to the main queue.
+// the first time waits in a small queue, and only if it is requested there does it move to the main queue.
 // What a scan reads once leaves by the small queue and pushes nothing out of the main one. Keys that left
 // unasked are remembered for a while, and come back to the main queue at once.
 type memoryCache struct {

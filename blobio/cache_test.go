@@ -130,7 +130,7 @@ func TestDiskCache(t *testing.T) {
 	if c := read(t).Counters(); c.Gets != 11 || c.CacheHits != 0 {
 		t.Errorf("with every file damaged: %+v, want no hit", c)
 	}
-	// One entry under the name of another: sound, but not what was asked for.
+	// One entry under the name of another: sound, but not what was requested.
 	b, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestSingleFlight(t *testing.T) {
 		shortLived, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		var all sync.WaitGroup
-		all.Go(func() { // the first to ask
+		all.Go(func() { // the first caller
 			_, err := sp.ReadRange(shortLived, url, 0, make([]byte, 100))
 			wantClass(t, err, blobio.ErrCanceled)
 		})

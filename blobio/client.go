@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Client is all buckets of a process, found by canonical URL, with the counters of what was asked of them. All
+// Client is all buckets of a process, found by canonical URL, with the counters of the requests made to them. All
 // methods may be called concurrently. A file or mem URL needs no mount, a bucket of a cloud only where it has
 // options.
 type Client struct {
@@ -21,11 +21,11 @@ type Client struct {
 	// What follows is that of a view.
 	chain    *chain // of requests that wait for one another
 	pins     *pins  // nil: reads are not pinned
-	ifMatch  string // the ETag that reads ask for
+	ifMatch  string // the ETag that reads request
 	uncached bool
 	inTurn   bool       // Each makes one call after the other
 	open     *OpenFiles // what drivers keep open; nil: nothing
-	also     *tally     // counts what is asked through the view; nil: nothing does
+	also     *tally     // counts the requests through the view; nil: nothing does
 }
 
 // core is what a Client and its views share.
@@ -70,7 +70,7 @@ func NewClient(opts ...Option) *Client {
 	return c
 }
 
-// Counters reports what was asked so far.
+// Counters reports the requests made so far.
 func (c *Client) Counters() Counters { return c.tally.read() }
 
 // Mount opens the bucket of a URL with the options in its query, and returns the location without them, as it
@@ -106,7 +106,7 @@ func (c *Client) Mount(ctx context.Context, rawURL string) (canonical string, er
 	return at.String(), nil
 }
 
-// cannotOpen is the error of a URL by which no bucket can be opened: nothing was asked of any store.
+// cannotOpen is the error of a URL by which no bucket can be opened: no request was made to any store.
 func cannotOpen(url string, err error) error {
 	return fmt.Errorf("open %s: %w", urlresolve.Redact(url), err)
 }
@@ -289,7 +289,7 @@ func sameQuery(a, b string) bool {
 	return a == b || err1 == nil && err2 == nil && p.Encode() == q.Encode()
 }
 
-// layer puts what the options ask for on top of a driver. From below: counters, which see each attempt; time
+// layer puts what the options require on top of a driver. From below: counters, which see each attempt; time
 // limits; bounds on how much at once and how fast; second requests; retries. A local bucket has the counters alone.
 func (c *Client) layer(root string, bucket Bucket) *mount {
 	l, ok := bucket.(interface{ Local() bool })

@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// counted counts what passes through it: the requests that the driver tells of a call, or else one. It is the lowest
+// counted counts what passes through it: the requests that the driver reports about a call, or else one. It is the lowest
 // layer: it sees each attempt.
 type counted struct {
 	bucket Bucket
@@ -19,7 +19,7 @@ type counted struct {
 type call struct {
 	trace  Trace
 	depth  int64 // of the chain where the call began
-	before int64 // requests that were told before it
+	before int64 // requests that were reported before it
 }
 
 // begin makes sure of a chain: calls from outside of a Client may be on none.
@@ -42,7 +42,7 @@ func (t Trace) begin() call {
 	return c
 }
 
-// end counts a call whose driver told no request as one request.
+// end counts a call whose driver reported no request as one request.
 func (c call) end(one Counters) {
 	var waited int64
 	told := false
@@ -58,7 +58,7 @@ func (c call) end(one Counters) {
 	}
 }
 
-// What a call is counted as whose driver tells nothing.
+// What a call is counted as whose driver reports nothing.
 var (
 	oneGet    = Counters{Gets: 1, Depth: 1}
 	oneHead   = Counters{Heads: 1, Depth: 1}
@@ -98,7 +98,7 @@ func (b *counted) Stat(ctx context.Context, key string, opts ReadOptions) (Info,
 	return b.bucket.Stat(ctx, key, opts)
 }
 
-// List counts the pages as they come: what the receiver of a key asks for meanwhile comes before the next page.
+// List counts the pages as they come: what the receiver of a key requests meanwhile comes before the next page.
 func (b *counted) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		call, first := b.begin(&opts.Trace), oneList
@@ -142,7 +142,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// countedWriter counts an object whose driver tells no requests as one PUT, made when it is committed.
+// countedWriter counts an object whose driver reports no requests as one PUT, made when it is committed.
 type countedWriter struct {
 	Writer
 	tally both
@@ -160,7 +160,7 @@ func (w *countedWriter) Write(p []byte) (int, error) {
 // CopyAfter implements RangeCopier.
 func (w *countedWriter) CopyAfter() int64 { return copyAfter(w.Writer) }
 
-// CopyRange implements RangeCopier. The driver tells the requests; no byte comes by here.
+// CopyRange implements RangeCopier. The driver reports the requests; no byte comes by here.
 func (w *countedWriter) CopyRange(key string, off, size int64, etag string) error {
 	defer w.trace.begin().end(Counters{})
 	return copyRange(w.Writer, key, off, size, etag)

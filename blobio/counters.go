@@ -2,7 +2,7 @@ package blobio
 
 import "sync/atomic"
 
-// Counters are what a Client has asked of its stores since it was made. Each attempt counts; what a cache
+// Counters are the requests of a Client to its stores since it was made. Each attempt counts; what a cache
 // answered does not. On file and mem a ranged read counts as a GET and a stat as a HEAD.
 type Counters struct {
 	Gets     int64 `json:"gets"`
@@ -20,7 +20,7 @@ type Counters struct {
 	Retries int64 `json:"retries"`
 }
 
-// Sub is what was asked between before and c.
+// Sub is the requests made between before and c.
 func (c Counters) Sub(before Counters) Counters {
 	return Counters{
 		Gets: c.Gets - before.Gets, GetBytes: c.GetBytes - before.GetBytes, Heads: c.Heads - before.Heads,
@@ -56,7 +56,7 @@ func (t *tally) add(c Counters) {
 	t.retries.Add(c.Retries)
 }
 
-// both are what is asked of all stores together, and of one of them; also, if not nil, what is asked through one view.
+// both are the requests to all stores together, and of one of them; also, if not nil, the requests through one view.
 type both struct{ all, one, also *tally }
 
 func (b both) add(c Counters) {

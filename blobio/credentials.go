@@ -17,7 +17,7 @@ func WithCredentials(ctx context.Context, c Credentials) context.Context {
 	return context.WithValue(ctx, credentialsKey{}, c)
 }
 
-// CredentialsOf are those of WithCredentials, nil if there are none: drivers ask for them.
+// CredentialsOf are those of WithCredentials, nil if there are none: drivers request them.
 func CredentialsOf(ctx context.Context) Credentials {
 	c, _ := ctx.Value(credentialsKey{}).(Credentials)
 	return c

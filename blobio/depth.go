@@ -46,18 +46,18 @@ func raise(a *atomic.Int64, n int64) {
 	}
 }
 
-// Trace says on which chain of requests a call is. The zero value is on none. Buckets around buckets hand it on
+// Trace states on which chain of requests a call is. The zero value is on none. Buckets around buckets hand it on
 // with the options it stands in.
 type Trace struct {
 	core  *core
 	chain *chain
-	// store counts for the bucket that is asked, also for the view that asks, if it is measured.
+	// store counts for the bucket, also for the calling view, if it is measured.
 	store, also *tally
-	// made is what the driver tells of the call's requests; nil where it is local and makes none.
+	// made is what the driver reports about the call's requests; nil where it is local and makes none.
 	made *made
 }
 
-// made are the requests of one call, or of one writer, as the driver told them.
+// made are the requests of one call, or of one writer, as reported by the driver.
 type made struct {
 	requests atomic.Int64
 	waited   atomic.Int64 // of those, how many waited for one another and are not yet in the chain
@@ -72,7 +72,7 @@ func (t Trace) request() (answered func()) {
 }
 
 // Count is for drivers that see their requests, by the transport below the store's library: it counts each request
-// of a call. A call that tells none is counted as one of its kind. Depth is 0 for a request that goes beside the one
+// of a call. A call that reports none is counted as one of its kind. Depth is 0 for a request that goes beside the one
 // before it, else 1.
 func (t Trace) Count(request Counters) {
 	if t.core == nil {
@@ -115,10 +115,10 @@ func (f *Fork) Branch() *Client {
 	return &branch.Client
 }
 
-// Join says that the forked view waited for all branches. Call it when their work is done.
+// Join reports that the forked view waited for all branches. Call it when their work is done.
 func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
 
-// Each calls do for 0 … n−1, as many at a time as WithConcurrency says, each with a branch of its own. The first
+// Each calls do for 0 … n−1, as many at a time as WithConcurrency states, each with a branch of its own. The first
 // error cancels the context of the others and is returned when all have ended. A panic of do counts as its error.
 func (c *Client) Each(ctx context.Context, n int, do func(ctx context.Context, branch *Client, i int) error) error {
 	if c.inTurn {

@@ -27,11 +27,11 @@ import (
 //	20+h     data
 //
 // A file is renamed into its place when it is complete, but not synced: after a power cut it may hold
-// anything. So the checksum decides, and the head must name what was asked for; anything else is a miss, and
+// anything. So the checksum decides, and the head must name what was requested; anything else is a miss, and
 // the file goes.
 const diskMagic = "SCcache1"
 
-// diskHead is what a file says of itself.
+// diskHead is what a file states about itself.
 type diskHead struct {
 	URL     string    `json:"url"`
 	Off     int64     `json:"off"`

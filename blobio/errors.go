@@ -13,7 +13,7 @@ import (
 // A driver decides on the provider's own answer: a store that is busy, unreachable or refuses must never look
 // like one that has no such object.
 var (
-	// ErrNotFound: the store said, with authority, that there is no such object.
+	// ErrNotFound: the store reported, with authority, that there is no such object.
 	ErrNotFound = apierror.ErrNotFound
 	// ErrDenied: the store refused: credentials, permission, a full or read-only disk.
 	ErrDenied = apierror.ErrDenied
@@ -55,13 +55,13 @@ type Error struct {
 	URL string
 	// Class is one of this package's sentinels.
 	Class error
-	// Err is the cause, which must hold no secret; nil where the class says it all.
+	// Err is the cause, which must hold no secret; nil where the class states it all.
 	Err error
-	// RetryAfter is how long the store asked to wait, 0 if it did not.
+	// RetryAfter is how long the store requested to wait, 0 if it did not.
 	RetryAfter time.Duration
 }
 
-// NewError makes an *Error. If the cause says how long to wait (see RetryAfter), so does the error.
+// NewError makes an *Error. If the cause reports how long to wait (see RetryAfter), so does the error.
 func NewError(op, url string, class, cause error) error {
 	return &Error{Op: op, URL: urlresolve.Redact(url), Class: class, Err: cause, RetryAfter: RetryAfter(cause)}
 }
@@ -104,8 +104,8 @@ func Class(err error) error {
 	return ErrUnknown
 }
 
-// RetryAfter is how long the store asked to wait before the next attempt, 0 if it did not say. Any error in
-// the chain may say so by a method WaitFor() time.Duration.
+// RetryAfter is how long the store requested to wait before the next attempt, 0 if it did not say. Any error in
+// the chain may report it by a method WaitFor() time.Duration.
 func RetryAfter(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {

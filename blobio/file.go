@@ -8,12 +8,12 @@ import (
 
 // FileHolder is a Bucket whose objects are files of this machine.
 type FileHolder interface {
-	// File opens the file of an object for reading, by the conditions of a read. Whoever asks for it closes it.
+	// File opens the file of an object for reading, by the conditions of a read. The caller closes it.
 	File(ctx context.Context, key string, opts ReadOptions) (*os.File, Info, error)
 }
 
 // File opens an object as the file that it is, for another process that reads it by itself. It counts as one GET, of which nobody knows
-// the bytes. The error is errors.ErrUnsupported where the store has no files. Whoever asks for the file closes it.
+// the bytes. The error is errors.ErrUnsupported where the store has no files. The caller closes it.
 func (c *Client) File(ctx context.Context, url string) (*os.File, Info, error) {
 	m, key, err := c.find(ctx, url)
 	if err != nil {

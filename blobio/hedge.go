@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hedged asks a second time when a ranged read takes longer than nearly all its likes did, and takes the
+// hedged sends a second request when a ranged read takes longer than nearly all its likes did, and takes the
 // answer that comes first. The second requests are a bounded share of all.
 type hedged struct {
 	Bucket
@@ -103,7 +103,7 @@ func (h *hedged) race(ctx context.Context, cancel func(), first <-chan answer, k
 	}
 }
 
-// delay is how long to wait before asking again; false while too little is known.
+// delay is how long to wait before retrying; false while too little is known.
 func (h *hedged) delay(class int) (time.Duration, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// FuzzDiskFile: whatever a file of the cache holds, it is read as what was asked for or not at all.
+// FuzzDiskFile: whatever a file of the cache holds, it is read as what was requested or not at all.
 func FuzzDiskFile(f *testing.F) {
 	key := cacheKey{"s3://bucket/x", 10, 4}
 	good := appendDiskFile(nil, key, cached{Info{Key: "x", Size: 100, ETag: `"1"`, ModTime: time.Unix(1, 0).UTC()}, []byte("data")})

@@ -86,7 +86,7 @@ func TestLendRefuses(t *testing.T) {
 	}
 }
 
-// A store that copies, and one with a cache in front, lends nothing, and is asked for nothing.
+// A store that copies, and one with a cache in front, lends nothing, and gets no request.
 func TestLendNothing(t *testing.T) {
 	for name, client := range map[string]*blobio.Client{
 		"file": blobio.NewClient(), "cache": blobio.NewClient(blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20})),

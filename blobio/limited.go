@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limited bounds what one bucket is asked at once, and how fast after it said that it is busy. A stream or a
+// limited bounds the requests to one bucket at a time, and how fast after it reported that it is busy. A stream or a
 // list holds no slot while its consumer works: the consumer may make requests of its own.
 type limited struct {
 	Bucket
@@ -124,8 +124,8 @@ func (g *limited) Delete(ctx context.Context, key string, opts DeleteOptions) er
 	return g.admit(ctx, "delete", key, func() error { return g.Bucket.Delete(ctx, key, opts) })
 }
 
-// pace is a token bucket that has no limit until the store says it is busy. Then the limit is half of the rate
-// at which it was asked. It grows by a quarter for each second without such an answer, is halved again for one
+// pace is a token bucket that has no limit until the store reports that it is busy. Then the limit is half of the rate
+// of requests. It grows by a quarter for each second without such an answer, is halved again for one
 // with, and falls away once it is twice the rate that was too much.
 type pace struct {
 	mu      sync.Mutex
@@ -141,7 +141,7 @@ type pace struct {
 const (
 	// slowest is the lowest limit, in requests per second: one that still finds out that the store recovered.
 	slowest = 1
-	// harmless is a rate in requests per second that makes no store busy by itself. A short command that asked
+	// harmless is a rate in requests per second that makes no store busy by itself. A short command that sent
 	// for less is not slowed to a crawl by one busy answer; more of them still halve its rate down to slowest.
 	harmless = 32
 )

@@ -158,7 +158,7 @@ func TestReadMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestStormSlowsRequests: a store that bears 20 requests a second is asked by 50 readers. All are served, and
+// TestStormSlowsRequests: a store that bears 20 requests a second is called by 50 readers. All are served, and
 // the store isn't hammered.
 func TestStormSlowsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -272,7 +272,7 @@ func TestHedging(t *testing.T) {
 	})
 }
 
-// TestHedgingBudget: a store that turned slow altogether is not asked for everything twice.
+// TestHedgingBudget: a store that turned slow altogether does not get every request twice.
 func TestHedgingBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memblob.New()

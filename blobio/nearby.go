@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Nearby is a Bucket that can say whether its requests cost next to nothing beside the bytes that they give, as those of files do:
-// who reads much then asks for little at a time, into memory that stays in the processor's caches.
+// Nearby is a Bucket that can report whether its requests cost next to nothing beside the bytes that they give, as those of files do:
+// who reads much then requests little at a time, into memory that stays in the processor's caches.
 type Nearby interface {
 	Nearby() bool
 }
@@ -19,7 +19,7 @@ func (c *Client) Nearby(ctx context.Context, url string) bool {
 		return false
 	}
 	cache, err := c.cacheFor(url)
-	return err == nil && cache == nil // a cache keeps what is asked for as it is asked for
+	return err == nil && cache == nil // a cache keeps what is requested as it is requested
 }
 
 // InTurn gives a view of the Client that makes one request after the other where others make several at the same time. It is for
@@ -58,8 +58,8 @@ func (c *Client) OpenTogether() *Client {
 type OpenFiles struct {
 	mu      sync.Mutex
 	open    map[openFile]io.Closer
-	idle    bool // nothing is kept: nobody asks for it
-	holders int  // who ask for it, reads under way among them
+	idle    bool // nothing is kept: nobody requests it
+	holders int  // callers, reads under way among them
 }
 
 // hold makes reads keep open what they open, until drop was called as often.

@@ -71,7 +71,7 @@ func WithUnconditionalWrites() Option {
 	return func(o *options) { o.unconditional = true }
 }
 
-// WithHedging makes ranged reads of remote buckets that take longer than 95 % of their likes ask a second
+// WithHedging makes ranged reads of remote buckets that take longer than 95 % of their likes send a second
 // time, for at most 5 % of them.
 func WithHedging() Option {
 	return func(o *options) { o.hedging = true }

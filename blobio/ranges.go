@@ -22,13 +22,13 @@ const probeFrom = 64 << 20
 
 // ReadRanges reads many ranges of one object, in any order, also overlapping ones. Ranges that lie close
 // together are read by one request, long ones by several; the requests run concurrently. The slices it returns
-// may share memory with their neighbours.
+// may share memory with adjacent ranges.
 func (c *Client) ReadRanges(ctx context.Context, url string, ranges []Range) ([][]byte, error) {
 	return c.ReadRangesInto(ctx, url, ranges, bufpool.Bytes)
 }
 
 // ReadRangesInto is ReadRanges into memory of the caller's: take gives n bytes, which may hold anything, and is called by several
-// requests at the same time. After an error nothing is said of what they hold, but nobody writes to them any more.
+// requests at the same time. After an error nothing is reported of what they hold, but nobody writes to them any more.
 func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range, take func(n int) []byte) ([][]byte, error) {
 	if err := wellFormed(url, ranges); err != nil {
 		return nil, err

@@ -180,7 +180,7 @@ func (c *Client) readAll(ctx context.Context, url string, limit int64) ([]byte, 
 	return b, info, nil
 }
 
-// Stat asks for an object without its content. One HEAD.
+// Stat requests an object without its content. One HEAD.
 func (c *Client) Stat(ctx context.Context, url string) (Info, error) {
 	m, key, err := c.find(ctx, url)
 	if err != nil {

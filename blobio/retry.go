@@ -20,10 +20,10 @@ type RetryPolicy struct {
 	// Attempts without progress, the first one included; 1 is no retry, 0 is as many as the budget has time for.
 	Attempts int
 	// Budget is the time that attempts without progress and the waits between them may take. The last attempt begins at
-	// its end at the latest; a store that asks for a longer wait ends the attempts at once.
+	// its end at the latest; a store that requests a longer wait ends the attempts at once.
 	Budget time.Duration
 	// First and Most bound the waits: before retry n it is random in [0, min(Most, First·2ⁿ)) ("full
-	// jitter"), and at least what the store asked for.
+	// jitter"), and at least what the store requested.
 	First, Most time.Duration
 	// Busy is First after an answer that the store is busy.
 	Busy time.Duration
@@ -44,7 +44,7 @@ type Wait struct {
 	For time.Duration
 	// Failed counts the attempts so far, without progress.
 	Failed int
-	// Since is how long they took, and Left what is left of the budget.
+	// Since is how long they took, and Left the rest of the budget.
 	Since, Left time.Duration
 }
 
@@ -188,7 +188,7 @@ type retrying struct {
 	policy RetryPolicy
 }
 
-// ReadRange resumes at the exact byte where a body broke, on the same object: what the first answer said of it
+// ReadRange resumes at the exact byte where a body broke, on the same object: what the first response reported about it
 // becomes the condition of the next.
 func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) (filled int, info Info, err error) {
 	t := r.policy.begin()
@@ -211,7 +211,7 @@ func (r *retrying) ReadRange(ctx context.Context, key string, off int64, dst []b
 	}
 }
 
-// ReadSuffix goes on by ranges, which resume, where the body of an answer broke that says which object it is of: a body that
+// ReadSuffix goes on by ranges, which resume, where the body of an answer broke that reports which object it is of: a body that
 // breaks each time at some byte would never come to its end.
 func (r *retrying) ReadSuffix(ctx context.Context, key string, n int64, opts ReadOptions) (b []byte, info Info, err error) {
 	for t := r.policy.begin(); ; {
@@ -296,7 +296,7 @@ func (r *retrying) List(ctx context.Context, prefix string, opts ListOptions) it
 	}
 }
 
-// given is what a list gave so far. In an ordered list the last key says it all. Some stores keep no order: where that
+// given is what a list gave so far. In an ordered list the last key states it all. Some stores keep no order: where that
 // shows, the list begins again and all keys are remembered; those that were given before are the first ones, which
 // count and checksum prove.
 type given struct {
@@ -310,7 +310,7 @@ type given struct {
 	again  *xxh3.Hasher
 }
 
-// errUnordered asks for another pass.
+// errUnordered requests another pass.
 var errUnordered = errors.New("keys are not in order")
 
 // errShuffled ends a list of which nothing is known.

@@ -325,7 +325,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-// TestRetryAfterBeyondTheBudget: a wait that the budget has no time for ends the attempts at once, and the error says so.
+// TestRetryAfterBeyondTheBudget: a wait that the budget has no time for ends the attempts at once, and the error reports it.
 func TestRetryAfterBeyondTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sp, url, _, _ := faulty(t, "get *: fail throttled after 10m")
@@ -338,7 +338,7 @@ func TestRetryAfterBeyondTheBudget(t *testing.T) {
 	})
 }
 
-// TestResumeAtEveryOffset breaks the body after each number of bytes: the next request asks for the rest, and
+// TestResumeAtEveryOffset breaks the body after each number of bytes: the next request names the rest, and
 // no byte comes twice.
 func TestResumeAtEveryOffset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -680,7 +680,7 @@ func TestCreateOutgrowsWhatIsHeld(t *testing.T) {
 	}
 }
 
-// TestPutReadBack: damage is seen whatever the store says, and written again.
+// TestPutReadBack: damage is seen whatever the store states, and written again.
 func TestPutReadBack(t *testing.T) {
 	for script, class := range map[string]error{"": nil, "put 1: garble": nil, "put 1-2: truncate": nil, "put *: truncate": blobio.ErrDamaged} {
 		synctest.Test(t, func(t *testing.T) {
@@ -694,7 +694,7 @@ func TestPutReadBack(t *testing.T) {
 	}
 }
 
-// TestCountersByStore: what is asked of each bucket is counted for it and for all together, what was asked again apart.
+// TestCountersByStore: requests to each bucket are counted for it and for all together, what was retried apart.
 func TestCountersByStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sp, _, _, _ := faulty(t, "get 1-2: fail throttled")

@@ -21,7 +21,7 @@ type Scope struct {
 	Folders []string
 	// Options of the bucket, as the query of its URL has them.
 	Options url.Values
-	// Credentials are asked for before each request.
+	// Credentials are requested before each request.
 	Credentials Credentials
 	// Renew is called when the store refused the credentials. It reports whether there are others now; reads, lists and
 	// deletes are then tried again, once.
@@ -55,7 +55,7 @@ func (c *Client) AddScope(ctx context.Context, s Scope) error {
 	c.mu.RUnlock()
 	if m == nil {
 		if _, err := c.Mount(ctx, part.url()); err != nil {
-			// The environment has nothing to open the bucket with: the credentials at hand are the only ones.
+			// The environment has nothing to open the bucket with: the credentials available are the only ones.
 			if _, ownErr := c.Mount(WithCredentials(ctx, s.Credentials), part.url()); ownErr != nil {
 				return errors.Join(ownErr, err)
 			}
@@ -84,7 +84,7 @@ type scope struct {
 	client   *Client
 	root     string
 	prefixes []string
-	// needed says of a Fallback that the store refused the environment's credentials and took these.
+	// needed marks a Fallback: the store refused the environment's credentials and took these.
 	needed atomic.Bool
 
 	once   sync.Once

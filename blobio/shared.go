@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// shared answers reads from the caches, and makes one request for all who ask for the same range meanwhile.
+// shared answers reads from the caches, and makes one request for all who request the same range meanwhile.
 // It stands above the buckets and is left out where no cache is configured.
 type shared struct {
 	cacheable func(url string) bool
@@ -16,7 +16,7 @@ type shared struct {
 	flights map[flightKey]*flight
 }
 
-// flightKey also tells apart what a read is pinned to.
+// flightKey also distinguishes what a read is pinned to.
 type flightKey struct {
 	cacheKey
 	etag string

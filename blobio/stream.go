@@ -9,7 +9,7 @@ import (
 type stream struct {
 	r      *retrying
 	ctx    context.Context
-	opts   ReadOptions // which ask for the first answer's object in later ones
+	opts   ReadOptions // which pin later reads to the first answer's object
 	key    string
 	off    int64 // of the next byte
 	info   Info

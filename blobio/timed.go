@@ -9,7 +9,7 @@ import (
 )
 
 // timed gives up requests that bring nothing for too long. It stands below the limits on requests, so that waiting for
-// one's turn is no stall. The end of its time limit is a fault of the store: ErrTransient.
+// one's turn is not a stall. The end of its time limit is a fault of the store: ErrTransient.
 type timed struct {
 	Bucket
 	policy RetryPolicy
@@ -66,7 +66,7 @@ func (b *timed) Delete(ctx context.Context, key string, opts DeleteOptions) erro
 	return b.within(ctx, 0, "delete", key, func(ctx context.Context) error { return b.Bucket.Delete(ctx, key, opts) })
 }
 
-// List limits the time to each key, which is that of a page where a new one is asked for.
+// List limits the time to each key, which is that of a page where a new one is requested.
 func (b *timed) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		watched, w := newWatch(ctx, "list", prefix)

@@ -22,14 +22,14 @@ func (c *Client) IfMatch(etag string) *Client {
 	return &view
 }
 
-// Uncached gives a view of the Client whose reads ask the store whatever a cache holds, as a verification must.
+// Uncached gives a view of the Client whose reads call the store whatever a cache holds, as a verification must.
 func (c *Client) Uncached() *Client {
 	view := *c
 	view.uncached = true
 	return &view
 }
 
-// Meter counts what is asked through some views of a Client. The zero value is ready; safe for concurrent use.
+// Meter counts the requests through some views of a Client. The zero value is ready; safe for concurrent use.
 type Meter struct{ tally tally }
 
 // Take gives the GETs and their bytes since it was called last.

@@ -352,14 +352,14 @@ func (c *Client) put(ctx context.Context, url string, data []byte, opts CreateOp
 func outcomeUnknown(err error) bool {
 	switch Class(err) {
 	case ErrExists, ErrConflict, ErrTransient, ErrUnknown:
-		return !errors.Is(err, urlresolve.ErrRefused) // refused before anything was asked
+		return !errors.Is(err, urlresolve.ErrRefused) // refused before any request
 	}
 	return false
 }
 
 // holds compares an object with what was meant to be written.
 func (c *Client) holds(ctx context.Context, url string, data []byte) (bool, error) {
-	// From the start on, for a store without suffixes would be asked for the size by a request of its own.
+	// From the start on, for a store without suffixes would need a request of its own for the size.
 	r, info, err := c.Uncached().Open(ctx, url, 0)
 	if err != nil {
 		return false, err

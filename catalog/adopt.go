@@ -79,7 +79,7 @@ func checkPlace(path string, allow []urlresolve.Prefix) error {
 type RegisterOptions struct {
 	// JobID names the delivery, see BeginJob.
 	JobID string
-	// Read says of which shards the data is read before they become part of the table: by default of small ones.
+	// Read selects the shards whose data is read before they become part of the table: by default of small ones.
 	// Metadata that promises more work or memory than the shard's bytes bear is refused in any case (verify.Admit).
 	Read verify.ReadData
 	// Allow are folders besides the shards' own that they refer to, as after a merge that allowed it. They become adopted

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// typed is a node of a type, nullable unless the text says otherwise.
+// typed is a node of a type, nullable unless the text states otherwise.
 func typed(t *testing.T, text string) *schema.Node {
 	t.Helper()
 	s, err := schema.Parse("c: " + text)

@@ -199,7 +199,7 @@ func (t *Table) WidenColumn(ctx context.Context, path string, to *schema.Node) e
 	})
 }
 
-// note keeps what Iceberg's type does not say of a column.
+// note keeps what Iceberg's type does not state about a column.
 func (a *alteration) note(n *schema.Node, f iceberg.NestedField) error {
 	notes, err := manifest.NotesFor(&schema.Schema{Fields: []*schema.Node{n}}, iceberg.NewSchema(0, f))
 	delete(a.notes, f.ID)
@@ -236,7 +236,7 @@ func (t *Table) MoveColumn(ctx context.Context, path, after string) error {
 	})
 }
 
-// CommentColumn sets what a column's documentation says, "" for nothing.
+// CommentColumn sets what a column's documentation states, "" for nothing.
 func (t *Table) CommentColumn(ctx context.Context, path, text string) error {
 	return t.alterField(ctx, path, func(f *iceberg.NestedField) error {
 		f.Doc = text

@@ -116,7 +116,7 @@ func (o *CreateOptions) KeepArrow(s *arrow.Schema) error {
 	return nil
 }
 
-// OriginalSchema is the Arrow schema that the table was made of, nil if it tells none.
+// OriginalSchema is the Arrow schema that the table was made of, nil if it reports none.
 func (t *Table) OriginalSchema() *arrow.Schema {
 	b, err := base64.StdEncoding.DecodeString(t.Properties()[arrowSchemaProperty])
 	if err != nil || len(b) == 0 {
@@ -250,7 +250,7 @@ func (r *planReader) Next() bool {
 	return true
 }
 
-// RecordBatch is the record at hand.
+// RecordBatch is the record available.
 func (r *planReader) RecordBatch() arrow.RecordBatch { return r.batch }
 
 // Record is RecordBatch under its old name, which the interface still has.

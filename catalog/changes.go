@@ -22,7 +22,7 @@ import (
 
 // The columns that changes have before those of the table, under Iceberg's names.
 const (
-	// ChangeTypeColumn says INSERT or DELETE.
+	// ChangeTypeColumn states INSERT or DELETE.
 	ChangeTypeColumn = "_change_type"
 	// ChangeSnapshotColumn is the snapshot that added or removed the row.
 	ChangeSnapshotColumn = "_commit_snapshot_id"
@@ -143,7 +143,7 @@ func (s *changeStep) run(ctx context.Context, snapshot *table.Snapshot) error {
 }
 
 // difference gives the rows that are on one side only: a shard that lost some rows is replaced by one with the
-// others. 24 bytes of memory for each row of the added shards, and as many free ones at most, tell them apart.
+// others. 24 bytes of memory for each row of the added shards, and as many free ones at most, distinguish them.
 func (s *changeStep) difference(ctx context.Context) error {
 	var there rowhash.Counts
 	for b, err := range s.rows(ctx, s.added, ScanOptions{ReuseBatches: true}) {
@@ -174,7 +174,7 @@ func (s *changeStep) rows(ctx context.Context, shards []*manifest.Entry, o ScanO
 	}
 }
 
-// all rows have changed: no need to tell them apart.
+// all rows have changed: no need to distinguish them.
 var all func(xxh3.Uint128) bool
 
 // emit yields the rows of shards that have changed.

@@ -16,8 +16,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// codedRows is a source of ids and names, three batches of 100, which gives the names as codes to who asks for them.
-// The memory of a batch that came as codes is spoiled when the next one is asked for.
+// codedRows is a source of ids and names, three batches of 100, which gives the names as codes to the caller.
+// The memory of a batch that came as codes is spoiled when the next one is requested.
 type codedRows struct {
 	given, coded int
 	last         arrow.RecordBatch
@@ -89,7 +89,7 @@ func (s *codedRows) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return arrowtype.PlainBatch(b, arrowtype.Schema(namedRows())), nil
 }
 
-// Where nothing looks at values before they are written, a source is asked for codes; the rows are the same wherever they go.
+// Where nothing looks at values before they are written, a source returns codes; the rows are the same wherever they go.
 func TestIngestOfCodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		create CreateOptions

@@ -35,7 +35,7 @@ const (
 	SafeMinAge            = 24 * time.Hour
 	defaultDeleteDelay    = 48 * time.Hour
 	DefaultMaxDeleteRatio = 0.5
-	// fewObjects: below so many, a ratio says nothing.
+	// fewObjects: below so many, a ratio states nothing.
 	fewObjects = 20
 )
 
@@ -303,7 +303,7 @@ const (
 	deleteObject
 )
 
-// judge says what becomes of an object that nothing reaches, and why.
+// judge reports what becomes of an object that nothing reaches, and why.
 func (c *collector) judge(info *blobio.Info, kind objectKind) (verdict, string) {
 	mark := c.marked[info.URL]
 	switch {

@@ -55,7 +55,7 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 		switch at, kind := runOfRecord(info.URL); kind {
 		case closedSuffix:
 			closed[at] = true
-		case "": // the others tell what may become of the objects of a run, see ResumeJob and WriteShards
+		case "": // the others report what may become of the objects of a run, see ResumeJob and WriteShards
 			if strings.HasSuffix(info.URL, ".json") {
 				begun = append(begun, info)
 			}

@@ -170,7 +170,7 @@ func (g *timed) faulty() (*Catalog, *blobtest.Faulty) {
 	return c, bucket
 }
 
-// TestAnyFailedReadEndsACollection: a request that is denied proves nothing of what it asked for. Each request of a plan is denied once, for a table
+// TestAnyFailedReadEndsACollection: a denied request proves nothing about its object. Each request of a plan is denied once, for a table
 // with marks, open and closed jobs, a key index and adopted references, and for a dropped one: the plan is never made without it.
 func TestAnyFailedReadEndsACollection(t *testing.T) {
 	ctx := context.Background()

@@ -2,7 +2,7 @@ package catalog
 
 import "strings"
 
-// objectKind is what an object's name tells of it.
+// objectKind is what an object's name reports about it.
 type objectKind int
 
 const (

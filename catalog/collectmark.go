@@ -36,7 +36,7 @@ type liveSet struct {
 // has reports whether an object is live.
 func (l *liveSet) has(url string) bool { return l.reason(url) != "" }
 
-// reason says why an object is live, "" if it is not.
+// reason reports why an object is live, "" if it is not.
 func (l *liveSet) reason(url string) string {
 	if of, ok := checksummed(url); ok {
 		url = of
@@ -162,7 +162,7 @@ func (r *unreadRoot) namedBy(by *Remain) string {
 	return fmt.Sprintf("snapshot %d (and %d others)", by.Snapshots[0], len(by.Snapshots)-1)
 }
 
-// wayOut says how the snapshots that need a lost root are given up.
+// wayOut reports how the snapshots that need a lost root are given up.
 func (t *Table) wayOut(by *Remain) string {
 	keeps := ""
 	if len(by.Refs) > 0 {

@@ -33,7 +33,7 @@ const (
 // commitError is the error of a commit request whose class the catalog's client knows.
 type commitError struct {
 	class commitClass
-	// after is the pause that the catalog asked for, 0 for none.
+	// after is the pause that the catalog requested, 0 for none.
 	after time.Duration
 	// local: no request was made. invalid: because the change makes no valid table.
 	local, invalid bool
@@ -73,7 +73,7 @@ func notSent(err error) bool {
 	return errors.As(err, &known) && known.local
 }
 
-// requestedPause is how long the catalog asked to wait, at most maxRequestedPause.
+// requestedPause is how long the catalog requested to wait, at most maxRequestedPause.
 func requestedPause(err error) time.Duration {
 	if known := (*commitError)(nil); errors.As(err, &known) {
 		return min(known.after, maxRequestedPause)

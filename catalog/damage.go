@@ -14,7 +14,7 @@ import (
 // Damage is what of a shard can't be read.
 type Damage struct {
 	Shard string `json:"shard"`
-	// Stripes are the numbers of those that can't be read, of as many as Of says.
+	// Stripes are the numbers of those that can't be read, of as many as Of states.
 	Stripes []int `json:"stripes"`
 	Of      int   `json:"of"`
 	// Rows of these stripes, deleted ones left out.
@@ -70,7 +70,7 @@ func (p *Plan) leaveOut(ctx context.Context) error {
 }
 
 // damageOf reads a shard as the plan does, whole and, if that fails, stripe by stripe; nil if all of it can be read. The shard
-// must have as many rows as rows says, if that is not negative. An error is one of the way to the shard, not of its bytes.
+// must have as many rows as rows states, if that is not negative. An error is one of the way to the shard, not of its bytes.
 func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Damage, error) {
 	whole := p.reads(ctx, e, nil, rows)
 	if whole == nil {

@@ -183,7 +183,7 @@ func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, er
 	return deleted, n, nil
 }
 
-// readTogether is up to how many records that nobody asked for are read between two that are looked at: a block of them.
+// readTogether is up to how many records that nobody requested are read between two that are looked at: a block of them.
 const readTogether = 256
 
 // records is stripe where no others than some records, whose places ascend, can be selected.
@@ -213,7 +213,7 @@ func (s *search) records(ctx context.Context, i int, rows []uint32) (deleted []b
 	return deleted, count(deleted) - before, nil
 }
 
-// countLive counts the selected live records of a stripe by a scan, with all its pruning; it stops at the first ones where the filter tells
+// countLive counts the selected live records of a stripe by a scan, with all its pruning; it stops at the first ones where the filter reports
 // no more than that there may be some.
 func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64, err error) {
 	o := shardfmt.ScanOptions{Columns: []string{}, Filter: s.pushed, Start: st.Position, End: st.Position + st.Records,

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// RetentionProperty is the table property that says how long rows are kept after their creation: a number of days
+// RetentionProperty is the table property that reports how long rows are kept after their creation: a number of days
 // ("30d") or one of Go's durations ("36h").
 const RetentionProperty = "shardcat.retention"
 
@@ -49,7 +49,7 @@ func ParseAge(text string) (time.Duration, error) {
 
 // ApplyRetention takes away the shards all of whose records were created before the table's retention, in one
 // snapshot and without opening them. A shard with one younger record stays whole, and so does one that does not
-// say when its records were created. A table without the property is ErrInvalid.
+// report when its records were created. A table without the property is ErrInvalid.
 func (t *Table) ApplyRetention(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	keep, err := t.Retention()
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *Table) ApplyRetention(ctx context.Context, o DeleteOptions) (*DeleteRes
 	return t.DropOlder(ctx, keep, o)
 }
 
-// DropOlder is ApplyRetention with another age than the table's property says.
+// DropOlder is ApplyRetention with another age than the table's property states.
 func (t *Table) DropOlder(ctx context.Context, age time.Duration, o DeleteOptions) (*DeleteResult, error) {
 	if age <= 0 {
 		return nil, fmt.Errorf("%w: an age of %s would drop every row", ErrInvalid, age)

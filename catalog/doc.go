@@ -16,8 +16,8 @@
 //
 // The Iceberg catalog's commit is the only commit point. An attempt ends in one of three ways: committed,
 // rejected by an authoritative answer, or unknown (a lost response, a time-out). After an unknown one the table
-// is loaded again: the job's id in the branch's history says committed; a head that has not moved means that
-// the identical commit is sent again; a head that moved without the job's id says rejected. Nothing that a job
+// is loaded again: the job's id in the branch's history states committed; a head that has not moved means that
+// the identical commit is sent again; a head that moved without the job's id states rejected. Nothing that a job
 // wrote is deleted before that is decided. A rejected change is validated and staged again on the new head.
 //
 // # Jobs

@@ -15,7 +15,7 @@ import (
 )
 
 // A dropped table has two records: _dropped.json in its vault folder, and vault/_dropped/<uuid>.json, by which dropped tables are
-// found without listing all objects of the vault. vault/_dropped/<uuid>.begun.json says that its collection has begun.
+// found without listing all objects of the vault. vault/_dropped/<uuid>.begun.json reports that its collection has begun.
 
 // DroppedTable is a table that was dropped. Undrop brings it back until a collection has begun to delete its files.
 type DroppedTable struct {
@@ -233,7 +233,7 @@ func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
 }
 
 // deleteDropped deletes what was planned, the table's metadata file last. That its deletion has begun is recorded before the catalog
-// is asked once more whether the table is back; who brings it back registers it before looking for that record. So one of the two
+// is checked once more for the table; who brings it back registers it before looking for that record. So one of the two
 // sees the other.
 func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 	t := c.table

@@ -113,7 +113,7 @@ func (t *Table) Entries(ctx context.Context, at At) iter.Seq2[*manifest.Entry, e
 	return t.entriesAt(ctx, at, nil)
 }
 
-// BriefEntries is Entries with the named columns only, by field id. Each entry is valid until the next one is asked for: a
+// BriefEntries is Entries with the named columns only, by field id. Each entry is valid until the next one is requested: a
 // million of them need the memory of one.
 func (t *Table) BriefEntries(ctx context.Context, at At, columns []int) iter.Seq2[*manifest.Entry, error] {
 	return t.entriesAt(ctx, at, &manifest.Projection{Columns: columns})
@@ -161,8 +161,8 @@ func (t *Table) entriesAt(ctx context.Context, at At, p *manifest.Projection) it
 	}
 }
 
-// entriesOf yields the live entries of a snapshot, as much of them as p says. skip, if not nil, is asked about each manifest, before any
-// of them is read, and says whether its entries need not be read.
+// entriesOf yields the live entries of a snapshot, as much of them as p states. skip, if not nil, is called for each manifest, before any
+// of them is read, and reports whether its entries need not be read.
 func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Projection, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
 		manifests, err := t.manifests(s)

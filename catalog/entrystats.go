@@ -7,7 +7,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// entryStats gives what one entry after another says of the fields of a filter: made once each, however often the filter asks, and over
+// entryStats returns the statistics of one entry after another for the fields of a filter: made once each, however often the filter asks, and over
 // the same memory, for a plan may look at a million entries.
 type entryStats struct {
 	table  *Table
@@ -17,12 +17,12 @@ type entryStats struct {
 	fields []fieldStats
 	// ofEntry and ofPartition are entryStats and partitionStats, made values once.
 	ofEntry, ofPartition func(node uint32) *filter.Stats
-	// spec is the last partition spec that was asked for, by specID.
+	// spec is the last partition spec that was requested, by specID.
 	spec   *iceberg.PartitionSpec
 	specID int
 }
 
-// fieldStats are what the entry says of a field.
+// fieldStats are what the entry states about a field.
 type fieldStats struct {
 	node uint32
 	made bool
@@ -47,7 +47,7 @@ func (s *entryStats) look(e *manifest.Entry) {
 	}
 }
 
-// entryStats is what the entry's counts and bounds say of a field.
+// entryStats is what the entry's counts and bounds state about a field.
 func (s *entryStats) entryStats(node uint32) *filter.Stats {
 	for i := range s.fields {
 		if f := &s.fields[i]; f.node == node {
@@ -60,7 +60,7 @@ func (s *entryStats) entryStats(node uint32) *filter.Stats {
 	return s.schema.Stats(s.entry, node)
 }
 
-// partitionStats is what the entry's partition says of a field.
+// partitionStats is what the entry's partition states about a field.
 func (s *entryStats) partitionStats(node uint32) *filter.Stats {
 	return s.schema.PartitionStats(*s.spec, s.entry.Partition, node)
 }

@@ -14,7 +14,7 @@ import (
 
 // AddColumns adds the fields of s that the table lacks, by name, as nullable columns at its end, and members that its structs lack,
 // those in lists and maps among them, at the end of these. Shards written before have nulls there. Fields that a column of the
-// same name has no room for, as members of a number, are not added.
+// same name has no space for, as members of a number, are not added.
 func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
 	return t.alter(ctx, func(a *alteration) error {
 		last := t.ice.Metadata().LastColumnID()

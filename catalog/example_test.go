@@ -19,7 +19,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Shards that exist become part of a table where they lie; a plan tells which of them a filter leaves.
+// Shards that exist become part of a table where they lie; a plan reports which of them a filter leaves.
 func ExampleTable_Plan() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "lake")

@@ -18,7 +18,7 @@ func TestExpire(t *testing.T) {
 	c := g.open(nil, nil)
 	tbl := g.create(c)
 	for i := range 5 {
-		time.Sleep(2 * time.Millisecond) // snapshots are told apart by milliseconds
+		time.Sleep(2 * time.Millisecond) // snapshots are distinguished by milliseconds
 		ingest(t, tbl, IngestOptions{}, rows(10*i, 10))
 	}
 	h := tbl.History()

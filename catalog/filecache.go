@@ -12,7 +12,7 @@ const defaultMetadataCache = 64 << 20
 type fileCache struct {
 	mu    sync.Mutex
 	limit int
-	room  int        // what is left of limit
+	room  int        // the rest of limit
 	order *list.List // of cachedFile, most recent first
 	at    map[string]*list.Element
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// JobMemoryProperty is the table property that says how long after its end a job is remembered where its snapshot has expired: an age
+// JobMemoryProperty is the table property that reports how long after its end a job is remembered where its snapshot has expired: an age
 // (see ParseAge), or "forever".
 const JobMemoryProperty = "shardcat.job-memory"
 
@@ -101,7 +101,7 @@ func (c *collector) oldJobs() ([]*jobRecords, error) {
 	return old, nil
 }
 
-// forgetJobs deletes the records of old jobs: the one that says that the job was begun first, for without its end it would be open, and
+// forgetJobs deletes the records of old jobs: the one that reports that the job was begun first, for without its end it would be open, and
 // only if it is the one that was listed, for the job may have begun again.
 func (c *collector) forgetJobs(ctx context.Context) error {
 	client := c.table.cat.client

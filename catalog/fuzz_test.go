@@ -62,7 +62,7 @@ func classed(err error) bool {
 	return false
 }
 
-// use goes through what a table's metadata is asked for.
+// use goes through what a table's metadata is requested.
 func use(ctx context.Context, tbl *Table) error {
 	tbl.Describe()
 	tbl.History()
@@ -108,7 +108,7 @@ func FuzzMetadata(f *testing.F) {
 	})
 }
 
-// FuzzREST: a REST catalog's answer to the request for a table, whatever it is, gives a table or a typed error. What is said of a table that loads is
+// FuzzREST: a REST catalog's answer to the request for a table, whatever it is, gives a table or a typed error. What is reported of a table that loads is
 // read too.
 func FuzzREST(f *testing.F) {
 	for _, seed := range metadataSeeds(f) {

@@ -44,7 +44,7 @@ func (m *metadataIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, do
 	}
 }
 
-// aheadIO is a metadataIO that has read some files before they are asked for.
+// aheadIO is a metadataIO that has read some files before they are requested.
 type aheadIO struct {
 	*metadataIO
 	ctx  context.Context
@@ -69,7 +69,7 @@ type aheadFile struct {
 	err   error
 }
 
-// start begins with the files that there is room for, with one in any case if none is held.
+// start begins with the files that there is space for, with one in any case if none is held.
 func (a *aheadIO) start() {
 	for len(a.queue) > 0 && a.ctx.Err() == nil {
 		f := a.queue[0]

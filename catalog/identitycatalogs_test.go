@@ -165,7 +165,7 @@ func TestIdentityOfServedCatalogs(t *testing.T) {
 			if !d.moves && (!errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "table recover") || liveRows(t, backup, names[0]) != 10) {
 				t.Errorf("the restored copy: %v, %v", outcomes(results), err)
 			}
-			if !d.moves { // what the error says to do
+			if !d.moves { // what the error states to do
 				for _, name := range names {
 					last, err := alias.Load(ctx, name)
 					if err == nil {

@@ -36,7 +36,7 @@ func checkIndexes(properties map[string]string, s *schema.Schema) error {
 	return nil
 }
 
-// addDefaultIndexes checks the indexes that are asked for, and adds the table's; where both have one of a name, what was
+// addDefaultIndexes checks the indexes that are requested, and adds the table's; where both have one of a name, what was
 // asked for counts. A default whose column was dropped or renamed since is left out.
 func (t *Table) addDefaultIndexes(o *IngestOptions) error {
 	if err := shardfmt.CheckIndexes(o.Indexes, t.schema.Shard); err != nil {
@@ -55,14 +55,14 @@ func (t *Table) addDefaultIndexes(o *IngestOptions) error {
 	return nil
 }
 
-// addIndex asks for an index unless one of its name is asked for.
+// addIndex requests an index unless one of its name is requested.
 func (o *IngestOptions) addIndex(s shardfmt.IndexSpec) {
 	if !slices.ContainsFunc(o.Indexes, func(x shardfmt.IndexSpec) bool { return x.Name() == s.Name() }) {
 		o.Indexes = append(o.Indexes, s)
 	}
 }
 
-// indexes asks for those that the shard as a whole and its first stripe have, by the names that their columns have in the table now.
+// indexes requests those that the shard as a whole and its first stripe have, by the names that their columns have in the table now.
 func (c *carrying) indexes(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil

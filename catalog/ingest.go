@@ -66,14 +66,14 @@ type IngestOptions struct {
 	OpaqueDictionaries []string
 	DictionaryEntries  map[string]int
 	Encodings          map[string][]shardfmt.Profile
-	// IngestionTime and RecordID add internal fields, which readers leave out unless asked: the time of this run, and an
+	// IngestionTime and RecordID add internal fields, which readers leave out unless requested: the time of this run, and an
 	// identity that no other record has.
 	IngestionTime, RecordID bool
-	// Bloom asks for Bloom filters, by column and target rate of false positives (0: the default).
+	// Bloom requests Bloom filters, by column and target rate of false positives (0: the default).
 	Bloom map[string]float64
 	// Pack stores structs as packed groups, by dotted path, see shardfmt.WriterOptions.Pack.
 	Pack map[string][]string
-	// Indexes of every stripe, besides those that the table asks for (IndexesProperty).
+	// Indexes of every stripe, besides those that the table requires (IndexesProperty).
 	Indexes []shardfmt.IndexSpec
 	// UpsertBy are columns whose values together are the key of a row: a row takes the place of the table's rows with its key, in the
 	// snapshot that adds it, and of the rows of one delivery with one key the last one counts. Unique are columns of a key too, but a row
@@ -265,8 +265,8 @@ type shardWriters struct {
 	// partitions are the splitter's keys of the finished shards.
 	partitions map[string]string
 	count      int
-	// adder adds the internal fields that were asked for, nil if none; the shards have its schema, or the table's, and the
-	// ids of the columns, 0 for what is no column.
+	// adder adds the internal fields that were requested, nil if none; the shards have its schema, or the table's, and the
+	// ids of the columns, 0 for what is not a column.
 	adder    *sysfield.Adder
 	schema   *schema.Schema
 	fieldIDs []int
@@ -279,7 +279,7 @@ type openShard struct {
 	writer    *shardfmt.Writer
 	rows      int64
 	partition map[int]any
-	// number tells shards apart, and older ones from newer.
+	// number distinguishes shards, and older ones from newer.
 	number int
 }
 
@@ -318,7 +318,7 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 	return w
 }
 
-// added is a batch with the internal fields that were asked for.
+// added is a batch with the internal fields that were requested.
 func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 	if w.adder == nil {
 		return b
@@ -409,7 +409,7 @@ func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
 	return nil
 }
 
-// writerMemory is what the stripes at hand may hold together: half of the memory of scans, which a scan may need beside them.
+// writerMemory is what the stripes available may hold together: half of the memory of scans, which a scan may need beside them.
 func (w *shardWriters) writerMemory() int64 {
 	all := cmp.Or(w.table.cat.opts.MaxMemory, shardfmt.DefaultMaxMemory) / max(1, w.options.share)
 	return max(minWriterMemory, all/2)

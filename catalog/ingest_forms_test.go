@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/inspect"
 )
 
-// The forms of fields that an ingestion asks for are those of its shards.
+// The forms of fields that an ingestion requests are those of its shards.
 func TestIngestWritesForms(t *testing.T) {
 	ctx, g := context.Background(), newGround(t)
 	tbl := g.create(g.open(nil, nil))

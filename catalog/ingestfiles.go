@@ -17,7 +17,7 @@ import (
 // jobFiles is the kind of the record that lists the files of IngestFiles.
 const jobFiles = "ingest-files"
 
-// InputFile is a file to be landed. Its URL tells it from others.
+// InputFile is a file to be landed. Its URL distinguishes it from others.
 type InputFile struct {
 	URL  string `json:"url"`
 	Size int64  `json:"size"`
@@ -160,7 +160,7 @@ func (r *JobRecord) compare(files []InputFile) (unlisted int, err error) {
 	return len(there), nil
 }
 
-// partSuffix tells the jobs of parts apart.
+// partSuffix distinguishes the jobs of parts.
 func partSuffix(n int) string { return fmt.Sprintf("-%05d", n) }
 
 // filesRun lands the parts of a record.

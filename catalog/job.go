@@ -31,12 +31,12 @@ const (
 	outcomeFailed    = "failed"    // nothing was committed
 )
 
-// JobRecord is the content of _jobs/<id>.json. As long as no record says that the job ended, everything it
+// JobRecord is the content of _jobs/<id>.json. As long as no record reports that the job ended, everything it
 // names is live.
 type JobRecord struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"`
-	// Attempt is random: it tells a job's own record from that of another run of the same job.
+	// Attempt is random: it distinguishes a job's own record from that of another run of the same job.
 	Attempt string `json:"attempt"`
 	Kind    string `json:"kind"`
 	// Inputs are the roots that the job replaces.
@@ -194,7 +194,7 @@ func (j *Job) awaitRecord() error {
 	return cmp.Or(awaited(j.claimed, "claim"), awaited(j.recorded, "record of job "+j.record.ID))
 }
 
-// awaited waits for the outcome of something, nil for nothing, as often as it is asked for.
+// awaited waits for the outcome of something, nil for nothing, as often as it is requested.
 func awaited(outcome chan error, of string) error {
 	if outcome == nil {
 		return nil
@@ -220,7 +220,7 @@ func (j *Job) at(suffix string) string { return j.table.VaultFolder() + "_jobs/"
 // ID of the job; Attempt is random and names this run of it.
 func (j *Job) ID() string { return j.record.ID }
 
-// Outputs are the objects that the job said it writes, as its record names them.
+// Outputs are the objects that the job reported it writes, as its record names them.
 func (j *Job) Outputs() []string { return slices.Clone(j.record.Outputs) }
 
 // Attempt: see ID.

@@ -19,14 +19,14 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
-// RowNamer is a RecordSource that can say where a row comes from.
+// RowNamer is a RecordSource that can report where a row comes from.
 type RowNamer interface {
 	// RowName names a row, by its number from 0 on over all that the source has given, by its file and place there.
 	RowName(row int64) string
 }
 
 // keyedRows are the rows of a source, whose keys are looked at before the first of them is written: they are kept in memory as far as
-// there is room, then in temporary files.
+// there is space, then in temporary files.
 type keyedRows struct {
 	table  *Table
 	key    *rowKey

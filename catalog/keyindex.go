@@ -22,14 +22,14 @@ import (
 )
 
 // keyIndexesProperty is the table property that names the table's key indexes, separated by spaces: the field ids of the columns of a key, "=", and
-// the object, relative to the vault folder, that says which rows the index is of; nothing as long as it is of none. AddKeyIndex and the like
+// the object, relative to the vault folder, that reports which rows the index is of; nothing as long as it is of none. AddKeyIndex and the like
 // change it.
 const keyIndexesProperty = "shardcat.key-indexes"
 
 // keyIndexPrefix is what the specifications of key indexes begin with.
 const keyIndexPrefix = "keys:"
 
-// keyIndexDef is what the property says of a key index.
+// keyIndexDef is what the property states about a key index.
 type keyIndexDef struct {
 	ids    []int
 	object string
@@ -101,7 +101,7 @@ func keyIndexText(ids []int, key *rowKey) string {
 	return strings.Join(parts, ", ")
 }
 
-// keyIndex is a key index that is asked. Not for concurrent use.
+// keyIndex is a key index of which keys are looked up. Not for concurrent use.
 type keyIndex struct {
 	table *Table
 	key   *rowKey
@@ -181,7 +181,7 @@ func (t *Table) keyIndexName(d *keyIndexDef) string {
 	return keyIndexPrefix + strings.Join(names, ",")
 }
 
-// rowsName is the name by which a key index knows the rows of a shard: that of its entry, or of its root where that says none.
+// rowsName is the name by which a key index knows the rows of a shard: that of its entry, or of its root where that states none.
 func rowsName(e *manifest.Entry) keyindex.ID {
 	if id, ok := e.RowsID(); ok {
 		return id
@@ -277,7 +277,7 @@ type keyHits struct {
 	keys []int
 }
 
-// ask asks a key index for the keys of a set: what it says of each of some shards, nil for those that it does not cover.
+// ask asks a key index for the keys of a set: what it holds about each of some shards, nil for those that it does not cover.
 func (x *keyIndex) ask(ctx context.Context, shards []*manifest.Entry, keys [][]byte) ([]*keyHits, error) {
 	out := make([]*keyHits, len(shards))
 	if !x.coversAny(shards) {

@@ -41,7 +41,7 @@ func stateOf(t testing.TB, tbl *Table) *keyindex.State {
 	return x.state
 }
 
-// TestUpsertByKeyIndex: in a table of two hundred shards of which bounds tell nothing, a key index tells which have a hundred keys, or ten thousand, in
+// TestUpsertByKeyIndex: in a table of two hundred shards of which bounds report nothing, a key index reports which have a hundred keys, or ten thousand, in
 // a handful of requests; and that a delivery of new keys has none in the table.
 func TestUpsertByKeyIndex(t *testing.T) {
 	const shards, each, holders = 200, 40, 5
@@ -257,7 +257,7 @@ func TestKeyIndexFollowsDeletions(t *testing.T) {
 	verifyAll(t, tbl)
 }
 
-// TestKeysOfEveryTypeIndexed: what an index says is what a search says, for keys of each type and of several columns, short and long.
+// TestKeysOfEveryTypeIndexed: what an index states is what a search states, for keys of each type and of several columns, short and long.
 func TestKeysOfEveryTypeIndexed(t *testing.T) {
 	ctx := context.Background()
 	record := func(i, n int) string {

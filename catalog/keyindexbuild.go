@@ -30,7 +30,7 @@ type KeyIndexResult struct {
 	Indexes     int `json:"indexes"`
 	Shards      int `json:"shards"`
 	StripesRead int `json:"stripes_read"`
-	// LevelsMerged went into new ones. BytesWritten are those of levels and of what says what they cover.
+	// LevelsMerged went into new ones. BytesWritten are those of levels and of what reports what they cover.
 	LevelsMerged int   `json:"levels_merged"`
 	BytesWritten int64 `json:"bytes_written"`
 }
@@ -83,7 +83,7 @@ func (t *Table) parseKeyIndex(spec string) (*keyIndexDef, error) {
 	return def, nil
 }
 
-// changeKeyIndexes commits a change of what the table's property says of its key indexes.
+// changeKeyIndexes commits a change of what the table's property states about its key indexes.
 func (t *Table) changeKeyIndexes(ctx context.Context, change func([]keyIndexDef) ([]keyIndexDef, error)) error {
 	return t.update(ctx, func() (*metaUpdate, error) {
 		all, err := change(t.keyIndexDefs())

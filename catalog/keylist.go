@@ -48,7 +48,7 @@ func (l *keyList) add(key []byte, row int64) error {
 	return l.spill()
 }
 
-// spill writes the batch at hand.
+// spill writes the batch available.
 func (l *keyList) spill() (err error) {
 	if l.file == nil {
 		if l.file, err = os.CreateTemp("", "shardcat-keys-*"); err != nil {

@@ -18,7 +18,7 @@ const (
 	scanAhead = 512 << 10
 )
 
-// siftKeys rules out the shards, and stripes of them, of which a key index of the table says that no row matches.
+// siftKeys rules out the shards, and stripes of them, of which a key index of the table reports that no row matches.
 func (p *Plan) siftKeys(ctx context.Context) error {
 	if p.bound == nil || p.options.IgnoreIndexes || !p.bound.Asks() || len(p.Shards) <= fewShards {
 		return nil

@@ -155,7 +155,7 @@ func (s *keySearch) left(all *Plan, e *manifest.Entry, set *keySet, may []bool, 
 	return left
 }
 
-// mostSiftedKeys is up to how many keys of a batch term filters are asked for: of more, most shards that they are looked for in have some.
+// mostSiftedKeys is up to how many keys of a batch are looked up in term filters: of more, most shards that they are looked for in have some.
 const mostSiftedKeys = 4096
 
 // sift asks the term filters of shards, where they have some of columns of the key, which keys of a set each shard may have; nil is all. It costs a few
@@ -211,7 +211,7 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	return may, nil
 }
 
-// shard looks for some keys of a set in a shard: first by what its entry says, then by what its root, its Bloom filters and indexes say, then
+// shard looks for some keys of a set in a shard: first by what its entry states, then by what its root, its Bloom filters and indexes say, then
 // in the columns of the key. Where a key index has told which records have them, only the columns of those are read.
 func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan, e *manifest.Entry, set *keySet, keys [][]byte, hits *keyHits, m **match) error {
 	if len(keys) == 0 {

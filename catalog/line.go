@@ -14,7 +14,7 @@ import (
 // until it has committed: it can lose only to those who had begun before it took the number. Compactions take none as
 // long as somebody waits: their work keeps.
 //
-// The line is no lock. It saves work; whether a commit is right is decided by the commit alone, so a writer that can't
+// The line is not a lock. It saves work; whether a commit is right is decided by the commit alone, so a writer that can't
 // reach the line, or knows nothing of it, is as safe as the others.
 
 // commitLine keeps the numbers of the writers that wait for a table, in the catalog's database.
@@ -23,7 +23,7 @@ type commitLine interface {
 	waiting(ctx context.Context, table uuid.UUID) ([]placed, error)
 	// take takes the next number.
 	take(ctx context.Context, table uuid.UUID) (number int64, err error)
-	// beat shows that the holder of a number lives; false says that the number was taken away.
+	// beat shows that the holder of a number lives; false reports that the number was taken away.
 	beat(ctx context.Context, table uuid.UUID, number int64) (bool, error)
 	// leave gives a number back, or takes it from a holder whose beats are still the given ones; anyBeats takes
 	// it in any case.

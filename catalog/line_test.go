@@ -129,7 +129,7 @@ func crowd(t *testing.T, g *ground, open func() *Catalog) {
 	}
 }
 
-// mergeSome replaces two live shards by an entry of both; what it says of its shard is nobody's concern here. It is nil where there are no two.
+// mergeSome replaces two live shards by an entry of both; what it states about its shard does not matter here. It is nil where there are no two.
 func mergeSome(t *Table) (*CommitResult, error) {
 	ctx := context.Background()
 	if err := t.Refresh(ctx); err != nil {

@@ -26,7 +26,7 @@ type IndexState struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// IndexStates tells of the table's indexes and of those of its live shards that a scan may use. Every live shard is opened: one
+// IndexStates reports the table's indexes and those of its live shards that a scan may use. Every live shard is opened: one
 // GET each.
 func (t *Table) IndexStates(ctx context.Context) ([]IndexState, error) {
 	specs, err := t.Indexes()
@@ -57,7 +57,7 @@ func (t *Table) IndexStates(ctx context.Context) ([]IndexState, error) {
 	return out, nil
 }
 
-// indexList counts indexes by what they were asked for by.
+// indexList counts indexes by what they were requested by.
 type indexList struct {
 	table   *Table
 	stripes int

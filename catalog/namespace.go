@@ -34,7 +34,7 @@ func (c *Catalog) besideTheVault(ident []string) error {
 	return nil
 }
 
-// missingNamespace says which namespaces there are, where one is not.
+// missingNamespace reports which namespaces there are, where one is not.
 func (c *Catalog) missingNamespace(ctx context.Context, namespace string) error {
 	there, err := c.Namespaces(ctx)
 	if err != nil || len(there) == 0 {
@@ -104,7 +104,7 @@ func (c *Catalog) NamespaceProperties(ctx context.Context, namespace string) (ma
 		return nil, fmt.Errorf("namespace %s: %w", namespace, translate(err))
 	}
 	out := maps.Clone(map[string]string(properties))
-	delete(out, "exists") // how SQL catalogs say that a namespace without properties is there
+	delete(out, "exists") // how SQL catalogs report that a namespace without properties is there
 	delete(out, identityProperty)
 	return out, nil
 }

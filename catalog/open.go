@@ -39,7 +39,7 @@ type Options struct {
 	Client *blobio.Client
 	// Metadata reads and writes Iceberg's metadata, so that its requests are counted apart; one is made if nil.
 	Metadata *blobio.Client
-	// Access says what the catalog will be used for, ReadWrite if empty.
+	// Access reports what the catalog will be used for, ReadWrite if empty.
 	Access Access
 	// UnsafeNoConditionalWrites accepts a store that overwrites what it is told to create, for one single writer.
 	UnsafeNoConditionalWrites bool
@@ -116,7 +116,7 @@ type Catalog struct {
 	groups commitGroups
 }
 
-// Open opens a catalog; the SQLite file and its tables are made if they are not there, unless Access says otherwise. With a warehouse on an
+// Open opens a catalog; the SQLite file and its tables are made if they are not there, unless Access states otherwise. With a warehouse on an
 // object store a catalog must be named: an SQLite file in the current folder would be the only key to it.
 func Open(ctx context.Context, o Options) (*Catalog, error) {
 	c, err := prepare(ctx, o)
@@ -206,7 +206,7 @@ func (c *Catalog) mountWarehouse(ctx context.Context) error {
 	return CheckLocation("warehouse", c.warehouse)
 }
 
-// CheckLocation refuses a warehouse or vault (what says which) at a canonical URL that Open would refuse: locations that other
+// CheckLocation refuses a warehouse or vault (what reports which) at a canonical URL that Open would refuse: locations that other
 // Iceberg clients would not find, for they escape or unescape what is outside this alphabet each in their own way.
 func CheckLocation(what, location string) error {
 	at, err := urlresolve.Parse(location + "/") // a bucket alone is a location too
@@ -286,7 +286,7 @@ func (c *Catalog) Now() time.Time { return c.opts.Now() }
 // MetadataCounters are the requests made for Iceberg's metadata.
 func (c *Catalog) MetadataCounters() blobio.Counters { return c.metadata.Counters() }
 
-// MetadataCountersByStore are those requests by the bucket that was asked.
+// MetadataCountersByStore are those requests by bucket.
 func (c *Catalog) MetadataCountersByStore() map[string]blobio.Counters {
 	return c.metadata.CountersByStore()
 }

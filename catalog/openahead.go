@@ -17,7 +17,7 @@ const (
 	openedRoot = 64 << 10
 )
 
-// openedShards are shards of a plan that were opened while their term filters were asked. Safe for concurrent use.
+// openedShards are shards of a plan that were opened while their term filters were read. Safe for concurrent use.
 type openedShards struct {
 	fork *blobio.Fork
 
@@ -84,7 +84,7 @@ func (o *openedShards) take(path string) *shardfmt.Shard {
 	return s
 }
 
-// join says that the requests of the shards have ended.
+// join reports that the requests of the shards have ended.
 func (o *openedShards) join() {
 	if o != nil {
 		o.fork.Join()

@@ -286,7 +286,7 @@ func clientTLS(settings url.Values) (*tls.Config, error) {
 // awsHost finds service and region in the names of AWS's own Iceberg endpoints.
 var awsHost = regexp.MustCompile(`^(glue|s3tables)(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$`)
 
-// isSigned reports whether requests are signed: where the setting says so, and at AWS's own endpoints unless it says no.
+// isSigned reports whether requests are signed: where the setting reports it, and at AWS's own endpoints unless it states no.
 func isSigned(at *url.URL, setting string) (bool, error) {
 	if setting == "" {
 		return awsHost.MatchString(at.Hostname()), nil
@@ -308,13 +308,13 @@ func signingPlace(at *url.URL, settings url.Values) (region, service string) {
 	return region, service
 }
 
-// placeSchemes are those of URLs that say where a warehouse lies. Anything else that has a colon is a name that a REST catalog
+// placeSchemes are those of URLs that report where a warehouse lies. Anything else that has a colon is a name that a REST catalog
 // knows: an ARN, Glue's ID:CATALOG/BUCKET, BigLake's bl://….
 var placeSchemes = []string{
 	"file", "mem", "http", "https", "s3", "s3a", "s3n", "gs", "gcs", "az", "azblob", "abfs", "abfss", "wasb", "wasbs", "azure",
 }
 
-// isWarehouseName tells a name that only a REST catalog knows from a URL and from a path, which begins with / . ~ or a drive.
+// isWarehouseName distinguishes a name that only a REST catalog knows from a URL and from a path, which begins with / . ~ or a drive.
 func isWarehouseName(warehouse string) bool {
 	scheme, rest, ok := strings.Cut(warehouse, ":")
 	switch {

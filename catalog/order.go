@@ -107,7 +107,7 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 	}
 }
 
-// sortOptions ask for as many rows as offset and limit leave.
+// sortOptions request as many rows as offset and limit leave.
 func (p *Plan) sortOptions() rowsort.Options {
 	o := rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir}
 	if limit := p.options.Limit; limit > 0 {
@@ -181,7 +181,7 @@ func (t *Table) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arr
 	}
 }
 
-// own leaves of a batch what the plan asks for.
+// own leaves of a batch what the plan requests.
 func (p *Plan) own() func(arrow.RecordBatch) arrow.RecordBatch {
 	types := p.Schema()
 	return func(b arrow.RecordBatch) arrow.RecordBatch { return withoutKeys(b, p.output(), types) }

@@ -18,7 +18,7 @@ type OverwriteResult struct {
 }
 
 // Overwrite puts the records of a source in the place of the rows for which a filter is true, in one snapshot: a
-// reader sees the old rows or the new ones. What Ingest says of sources holds here, what Delete says of filters
+// reader sees the old rows or the new ones. What Ingest states about sources holds here, what Delete states about filters
 // and of other writers too. The new rows need not match the filter.
 func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSource, o IngestOptions) (*OverwriteResult, error) {
 	if where == nil {

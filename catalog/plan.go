@@ -18,7 +18,7 @@ import (
 // NoRows is the Limit of a scan that reads nothing but plans all the same.
 const NoRows = math.MinInt64
 
-// ScanOptions say what to read of a table.
+// ScanOptions report what to read of a table.
 type ScanOptions struct {
 	At
 	// Select lists columns by dotted path; nil is all of them.
@@ -49,7 +49,7 @@ type ScanOptions struct {
 	// MaxMemory is the most bytes of memory that the values of the scan may take, that of the catalog's Options if 0; see
 	// shardfmt.ScanOptions.
 	MaxMemory int64
-	// Runs says that the plan will be run, so that planning may read the roots of few shards ahead, while their term filters are asked.
+	// Runs reports that the plan will be run, so that planning may read the roots of few shards ahead, while their term filters are read.
 	// Scan, Read and Export set it.
 	Runs bool
 	// SkipDamaged leaves out the stripes that can't be read; Plan.Damaged lists them. Everything is read twice, the first time by Plan.
@@ -73,13 +73,13 @@ type Plan struct {
 	schema  *manifest.TableSchema
 	options ScanOptions
 	bound   *filter.Bound
-	// stats are what the entry that is looked at says of the filter's fields.
+	// stats are what the entry that is looked at states about the filter's fields.
 	stats *entryStats
 	// ruledOut are the stripes that term filters and key indexes rule out, by the shard's path; shards that have no filters have none.
 	ruledOut map[string][]bool
 	// leftOut are the stripes that can't be read, by the shard's path; nil without SkipDamaged.
 	leftOut map[string][]bool
-	// opened are shards that were opened while their term filters were asked, nil for none.
+	// opened are shards that were opened while their term filters were read, nil for none.
 	opened *openedShards
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window
@@ -244,7 +244,7 @@ func (p *Plan) skipsManifest(m iceberg.ManifestFile) bool {
 	})
 }
 
-// projection reads of each entry what the filter asks for, and all of those that it does not rule out.
+// projection reads of each entry what the filter requests, and all of those that it does not rule out.
 func (p *Plan) projection() *manifest.Projection {
 	keep := &manifest.Projection{Keep: p.keeps}
 	if p.bound != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// pruneFields gives the fields with what was selected of them: the nesting is kept, members that nobody asked for
+// pruneFields gives the fields with what was selected of them: the nesting is kept, members that nobody requested
 // are left out, a selected node comes whole. Fields come in the order of their first selection. Nodes keep
 // their numbers.
 func pruneFields(s *schema.Schema, selected []*schema.Node) []*schema.Node {
@@ -64,7 +64,7 @@ func pruneNode(n *schema.Node, keep, whole map[uint32]bool) *schema.Node {
 	return &out
 }
 
-// leaves lists the nodes below which nothing was pruned away: what a shard is asked for.
+// leaves lists the nodes below which nothing was pruned away: what a shard is requested.
 func leaves(full *schema.Schema, pruned []*schema.Node) []*schema.Node {
 	byID := map[uint32]*schema.Node{}
 	var remember func([]*schema.Node)

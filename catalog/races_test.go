@@ -34,7 +34,7 @@ func (m *moment) pass() {
 	}
 }
 
-// watchedBucket tells a moment of each request.
+// watchedBucket reports a moment of each request.
 type watchedBucket struct {
 	blobio.Bucket
 	moment *moment

@@ -362,7 +362,7 @@ func (e *statesError) Error() string {
 
 func (e *statesError) Unwrap() error { return ErrConflict }
 
-// describeStates lists metadata files with what tells them apart.
+// describeStates lists metadata files with what distinguishes them.
 func describeStates(files []*metadataState) string {
 	var texts []string
 	for _, f := range files {

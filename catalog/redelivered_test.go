@@ -77,7 +77,7 @@ func TestRedeliveredJobsAreClosed(t *testing.T) {
 	})
 }
 
-// TestWhyOfLostRoots: what a lost root needs is told of it, of its stripes, and of objects that nothing reaches: none of them is collected.
+// TestWhyOfLostRoots: what a lost root needs is reported for it, of its stripes, and of objects that nothing reaches: none of them is collected.
 func TestWhyOfLostRoots(t *testing.T) {
 	ctx := context.Background()
 	g := newGround(t)

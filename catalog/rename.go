@@ -22,7 +22,7 @@ func (c *Catalog) Rename(ctx context.Context, from, to Name) (*Table, error) {
 		return there, nil
 	case err == nil:
 		return c.renamed(ctx, t, to, loadErr), nil
-	case loadErr == nil && !errors.Is(translate(err), ErrExists): // not every catalog says of a name that it is taken
+	case loadErr == nil && !errors.Is(translate(err), ErrExists): // not every catalog reports that a name is taken
 		err = fmt.Errorf("%w: %w", ErrExists, translate(err))
 	case loadErr == nil, judge(err) == commitRefused, judge(err) == commitConflict:
 		err = translate(err)

@@ -26,9 +26,9 @@ const jobRepair = "repair"
 type RepairOptions struct {
 	// AcceptLoss also drops the stripes, and the shards, that can't be read any more, with their rows.
 	AcceptLoss bool
-	// DryRun says what would be done, and changes nothing.
+	// DryRun reports what would be done, and changes nothing.
 	DryRun bool
-	// Verify says how much is read to find what is wrong.
+	// Verify reports how much is read to find what is wrong.
 	Verify VerifyOptions
 }
 
@@ -129,7 +129,7 @@ func (t *Table) remains(ctx context.Context, faults map[string]bool) ([]Remain, 
 
 // Repair verifies the table and repairs what is wrong with the shards of its current state, each in a snapshot of its
 // own: an entry that lies is made again, under a new root; a shard with lying statistics or damage that spares its
-// values is written again from its rows; stripes whose rows can't be read are dropped, if AcceptLoss says so, and the
+// values is written again from its rows; stripes whose rows can't be read are dropped, if AcceptLoss reports it, and the
 // shard with them if it has no others. Older snapshots keep what they have.
 func (t *Table) Repair(ctx context.Context, o RepairOptions) (*RepairResult, error) {
 	found, err := t.Verify(ctx, o.Verify)
@@ -248,10 +248,10 @@ func (r *Repair) drop(lost *Damage) {
 	}
 }
 
-// errRows is a shard that reads to another number of rows than its entry says.
+// errRows is a shard that reads to another number of rows than its entry states.
 var errRows = errors.New("rows are missing")
 
-// rowsAreLost tells an error of the stored bytes, which no further attempt will mend, from one of the way to them: a store
+// rowsAreLost reports an error of the stored bytes, which no further attempt will mend, from one of the way to them: a store
 // that denies or does not answer, a memory limit, a cancelled context.
 func rowsAreLost(err error) bool {
 	switch {

@@ -82,7 +82,7 @@ func (t *Table) checkRequiredAt(ctx context.Context, s *table.Snapshot) error {
 	return nil
 }
 
-// nullsOf is how many rows of an entry are null in a column, if it tells.
+// nullsOf is how many rows of an entry are null in a column, if it reports.
 func (t *Table) nullsOf(e *manifest.Entry, n *schema.Node) (known bool, nulls int64) {
 	c, has := e.Columns[t.schema.IDs[n.ID]]
 	switch {

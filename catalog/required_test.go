@@ -169,7 +169,7 @@ func TestRequireFindsBranchesMadeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRequiredFromElsewhere: of a shard from elsewhere whose counts tell nothing the values are looked at, below structs too.
+// TestRequiredFromElsewhere: of a shard from elsewhere whose counts report nothing the values are looked at, below structs too.
 func TestRequiredFromElsewhere(t *testing.T) {
 	ctx := context.Background()
 	for i, c := range []struct {

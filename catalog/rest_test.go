@@ -28,7 +28,7 @@ type restServer struct {
 	oneLevel, hidden atomic.Bool
 	// noFirst, if not 0, is the status by which a commit is refused that would make a table.
 	noFirst int
-	// managed: the server refuses to be told where a table lies, and puts it there.
+	// managed: the server refuses to be given where a table lies, and puts it there.
 	managed string
 	// purged are the tables that were dropped with their files.
 	purged []string
@@ -306,7 +306,7 @@ func TestREST(t *testing.T) {
 	}
 }
 
-// TestRESTCreatesTheOtherWay: where the server refuses a commit that makes a table, or to be told where it lies, the table is made
+// TestRESTCreatesTheOtherWay: where the server refuses a commit that makes a table, or to be given where it lies, the table is made
 // empty, where the server wants it, and gets its rows then; no table and no object is left if they can't be delivered.
 func TestRESTCreatesTheOtherWay(t *testing.T) {
 	for _, status := range []int{400, 404, 405, 406, 501} {
@@ -360,7 +360,7 @@ func TestRESTRefusedCreation(t *testing.T) {
 	}
 }
 
-// TestPurge: the server is asked to delete the files; a catalog without a server refuses.
+// TestPurge: the server deletes the files; a catalog without a server refuses.
 func TestPurge(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	server, open := g.startREST()
@@ -379,7 +379,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestLocationOfATable: a table's metadata lies where its maker says, and never among the shards.
+// TestLocationOfATable: a table's metadata lies where its maker states, and never among the shards.
 func TestLocationOfATable(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	c := g.open(nil, nil)

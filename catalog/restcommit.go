@@ -89,7 +89,7 @@ func (s *commitResponse) note(resp *http.Response) {
 	s.proper = err == nil && json.Unmarshal(text, &body) == nil && body.Error != nil && (body.Error.Message != "" || body.Error.Type != "")
 }
 
-// retryAfter is the pause that a response asks for: seconds, or a date.
+// retryAfter is the pause that a response requests: seconds, or a date.
 func retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {

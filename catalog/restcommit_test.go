@@ -73,7 +73,7 @@ func TestStatusOfCommits(t *testing.T) {
 	for _, status := range []int{404, 408, 429, 500, 502, 503, 504} {
 		cases[response{status, "<html>", false}] = want{}
 		cases[response{status, proper(status), false}] = want{}
-		if status != 429 && status != 404 { // these say that nothing was done
+		if status != 429 && status != 404 { // these report that nothing was done
 			cases[response{status, proper(status), true}] = want{}
 			cases[response{status, "", true}] = want{}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // servedTables is a catalog whose server writes the metadata files. Tables come with their metadata and get an IO of
-// this package for everything else; the one that iceberg-go would find by scheme is never asked for.
+// this package for everything else; the one that iceberg-go would find by scheme is never called.
 type servedTables struct {
 	icecatalog.Catalog
 	fs table.FSysF
@@ -58,7 +58,7 @@ func (c *servedTables) PurgeTable(ctx context.Context, ident table.Identifier) e
 	return p.PurgeTable(ctx, ident)
 }
 
-// CheckNamespaceExists implements icecatalog.Catalog. A server that does not know HEAD is asked for the namespace itself.
+// CheckNamespaceExists implements icecatalog.Catalog. A server that does not know HEAD gets a GET of the namespace.
 func (c *servedTables) CheckNamespaceExists(ctx context.Context, ns table.Identifier) (bool, error) {
 	there, err := c.Catalog.CheckNamespaceExists(ctx, ns)
 	if err == nil {

@@ -152,7 +152,7 @@ func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
 		return nil, fmt.Errorf("%w: job %s is of kind %s; only a compaction can be resumed by another process", ErrInvalid, name, j.record.Kind)
 	}
 	j.branch = j.record.Ref
-	// Whether it was committed is asked of the table as it is now: what an old state does not know of may be live.
+	// Whether it was committed is checked in the current state of the table: what an old state does not know of may be live.
 	return j, t.Refresh(ctx)
 }
 

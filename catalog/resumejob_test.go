@@ -24,7 +24,7 @@ func TestDiscardOfWhatWasCommitted(t *testing.T) {
 	}
 }
 
-// TestClosedByAnother: of several processes that find a run committed and open, all but one find it closed when they close it: that is no failure.
+// TestClosedByAnother: of several processes that find a run committed and open, all but one find it closed when they close it: that is not a failure.
 func TestClosedByAnother(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	tbl := g.create(g.open(nil, nil))

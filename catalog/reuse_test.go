@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Batches of which the memory is used again hold what kept ones hold, for as long as nobody asks for the next; those that are
+// Batches of which the memory is used again hold what kept ones hold, for as long as nobody requests the next; those that are
 // sorted are kept.
 func TestReusedBatches(t *testing.T) {
 	g := newGround(t)

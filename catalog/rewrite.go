@@ -294,7 +294,7 @@ func (c *carrying) fresh(bag string, properties []shardfmt.Property) (out []shar
 	return out
 }
 
-// forms asks for filters of the columns that have one in the first stripe of the shard, and for packed groups where it has them.
+// forms requests filters of the columns that have one in the first stripe of the shard, and for packed groups where it has them.
 func (c *carrying) forms(ctx context.Context, shard *shardfmt.Shard) error {
 	if len(shard.Stripes()) == 0 {
 		return nil
@@ -324,7 +324,7 @@ func (c *carrying) forms(ctx context.Context, shard *shardfmt.Shard) error {
 	return err
 }
 
-// bloom asks for a filter of a column if it has one.
+// bloom requests a filter of a column if it has one.
 func (c *carrying) bloom(ctx context.Context, shard *shardfmt.Shard, path string, node uint32) error {
 	if _, known := c.options.Bloom[path]; known {
 		return nil
@@ -336,7 +336,7 @@ func (c *carrying) bloom(ctx context.Context, shard *shardfmt.Shard, path string
 	return err
 }
 
-// pack asks for a packed group of the fields of a struct that are members of one.
+// pack requests a packed group of the fields of a struct that are members of one.
 func (c *carrying) pack(ctx context.Context, shard *shardfmt.Shard, path string, n *schema.Node, nodes map[int]uint32) error {
 	if _, known := c.options.Pack[path]; known {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// rowKey is the columns whose values together tell rows apart. A key is the parts of its columns one behind the other, in bytes that sort
+// rowKey is the columns whose values together distinguish rows. A key is the parts of its columns one behind the other, in bytes that sort
 // as the values do; no part is the start of another one of its column:
 //
 //	integers, times    8 bytes, the greatest first; signed ones with their sign flipped
@@ -226,7 +226,7 @@ func (k *rowKey) text(key []byte) string {
 	return text
 }
 
-// maxListed is up to how many keys are listed in a filter, so that Bloom filters and indexes are asked for them; more are told by their
+// maxListed is up to how many keys are listed in a filter, so that they are looked up in Bloom filters and indexes; more are described by their
 // bounds, and their column is read.
 const maxListed = 64
 

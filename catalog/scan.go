@@ -56,12 +56,12 @@ const (
 	// scanShards is how many shards are decoded at a time, and hold batches.
 	scanShards = 4
 	// aheadShards is how many shards of a remote store are open at a time, most of which wait for their turn with their first bytes:
-	// as many as the store is asked at the same time (blobio.DefaultBucketConcurrency).
+	// as many as the requests to a store at the same time (blobio.DefaultBucketConcurrency).
 	aheadShards = 64
 )
 
 // Scan plans and reads. Batches have the columns of Schema in canonical Arrow types. They need no Release, and may be
-// kept unless ReuseBatches says otherwise; a loop that releases each when it is done with it takes less time, see
+// kept unless ReuseBatches states otherwise; a loop that releases each when it is done with it takes less time, see
 // shardfmt.Shard.Scan. It stops at the first error, which it yields. stats may be nil.
 func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
@@ -79,7 +79,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.
 	}
 }
 
-// Count is the number of rows that Run gives. Where nothing but the shards says which rows those are, the entries of the
+// Count is the number of rows that Run gives. Where nothing but the shards reports which rows those are, the entries of the
 // catalog tell their number, deleted ones left out, and nothing is read; else the columns of the filter are. stats may be
 // nil.
 func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err error) {
@@ -120,7 +120,7 @@ func (p *Plan) output() []*schema.Node {
 	return pruneFields(p.schema.Shard, p.columns)
 }
 
-// Run reads the planned shards: ordered by columns or by their commits if asked for, else as they come.
+// Run reads the planned shards: ordered by columns or by their commits if requested, else as they come.
 func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
 	o, limit := &p.options, int64(-1)
 	switch {
@@ -212,7 +212,7 @@ func receive(ctx context.Context, from <-chan delivery) (delivery, bool) {
 	}
 }
 
-// delivery is a batch on its way to the caller, or the error that ends the scan. used, if not nil, has room for the word that
+// delivery is a batch on its way to the caller, or the error that ends the scan. used, if not nil, has space for the word that
 // nobody looks at the batch any more.
 type delivery struct {
 	batch arrow.RecordBatch
@@ -348,7 +348,7 @@ func (r *reading) opened(ctx context.Context) int {
 	return aheadShards
 }
 
-// reuses reports whether batches are valid only until the next one is asked for.
+// reuses reports whether batches are valid only until the next one is requested.
 func (r *reading) reuses() bool {
 	o := &r.plan.options
 	return o.ReuseBatches && len(o.OrderBy) == 0 && o.Sample == 0

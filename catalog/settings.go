@@ -11,11 +11,11 @@ import (
 // vaultProperty is the table property that records the vault in which the table's shards lie.
 const vaultProperty = "shardcat.vault"
 
-// comment tells people at other engines what they look at.
+// comment reports people at other engines what they look at.
 const comment = "A table of Amudai shards. Iceberg engines read its metadata only; read rows with shardcat " +
 	"(shardcat scan NAME). Do not write, rewrite or clean up with other engines."
 
-// formatProperty says which format writers of a table use; on tables of shards it makes other engines' fail early.
+// formatProperty reports which format writers of a table use; on tables of shards it makes other engines' fail early.
 const formatProperty = "write.format.default"
 
 // settings every table of shards has: other engines' clean-up must not touch it, other engines' writers fail
@@ -31,7 +31,7 @@ func (c *Catalog) settings() map[string]string {
 	}
 }
 
-// protectedSettings can't be asked for otherwise.
+// protectedSettings can't be requested otherwise.
 var protectedSettings = []string{"format-version", "gc.enabled", formatProperty, "write.metadata.compression-codec", vaultProperty}
 
 // isOfShards reports whether the table was made, or taken over, for shards.

@@ -33,7 +33,7 @@ func mayBeCommitted(err error) bool {
 }
 
 const (
-	// maxSends bounds how often the identical request is sent: with the pauses, some five seconds and what the catalog asks for. While the catalog is
+	// maxSends bounds how often the identical request is sent: with the pauses, some five seconds and what the catalog requests. While the catalog is
 	// away it is sent until the budget of retries has passed.
 	maxSends = 10
 	// maxGone is the number of requests after which a 404 is a refusal, if the table can be loaded: a failover may show one, and catalogs

@@ -77,7 +77,7 @@ var changesOfRows = map[string]struct {
 	}, between(0, 25)},
 }
 
-// TestSuccessIsFinal: the catalog reported success. Whatever it says of the table afterwards, the change is reported as committed,
+// TestSuccessIsFinal: the catalog reported success. Whatever it states about the table afterwards, the change is reported as committed,
 // and its rows are there.
 func TestSuccessIsFinal(t *testing.T) {
 	later := map[string]func(g *ground, c *afterCommit, other *Catalog){

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// ShardInfo is a live shard as the table's metadata tell of it.
+// ShardInfo is a live shard as the table's metadata report about it.
 type ShardInfo struct {
 	Path string `json:"path"`
 	// Records counts live records, Deleted those that are marked.
@@ -22,7 +22,7 @@ type ShardInfo struct {
 	// Bytes are all that the shard's root reaches, itself included; RootBytes the root alone.
 	Bytes     int64 `json:"bytes"`
 	RootBytes int64 `json:"root_bytes"`
-	// CreatedFirst and CreatedLast are when its records were created, RFC 3339; empty if it does not say.
+	// CreatedFirst and CreatedLast are when its records were created, RFC 3339; empty if it does not state.
 	CreatedFirst string `json:"creation_min,omitempty"`
 	CreatedLast  string `json:"creation_max,omitempty"`
 	// SnapshotID is the snapshot that added it.

@@ -53,7 +53,7 @@ type tableIDs struct {
 type registeredTables struct {
 	sync.Mutex
 	byMetadata map[string]registeredTable
-	// loaded is the last listing of a catalog that only tells a table's metadata by loading it.
+	// loaded is the last listing of a catalog that only reports a table's metadata by loading it.
 	loaded []registeredTable
 	at     time.Time
 }
@@ -67,7 +67,7 @@ const (
 	listWorkers = 16
 )
 
-// registered lists the tables of the catalog. An SQL database is asked for the tables of all catalogs that it holds. A
+// registered lists the tables of the catalog. In an SQL database the query covers the tables of all catalogs that it holds. A
 // table without a readable metadata file is listed by its name and the location of that file alone.
 func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 	if c.sql != nil {

@@ -251,7 +251,7 @@ func TestRecoverRefusesASecondName(t *testing.T) {
 	}
 }
 
-// TestFlippedMetadata flips a bit of every second byte of a table's metadata file from its snapshots on. Whatever the flip says, no
+// TestFlippedMetadata flips a bit of every second byte of a table's metadata file from its snapshots on. Whatever the flip states, no
 // row is missing without an error, and no shard is deleted.
 func TestFlippedMetadata(t *testing.T) {
 	ctx := context.Background()

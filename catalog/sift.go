@@ -11,7 +11,7 @@ import (
 )
 
 // maxSifted is about how many matrices of term filters planning asks, a short read each for a word. The shards whose filters lie elsewhere
-// are asked when they are read.
+// are called when they are read.
 const maxSifted = 256
 
 // place is where a matrix lies.
@@ -20,7 +20,7 @@ type place struct {
 	start  int64
 }
 
-// sift rules out the shards, and stripes of them, whose term filters say that no row matches. A filter that is gone, damaged or
+// sift rules out the shards, and stripes of them, whose term filters report that no row matches. A filter that is gone, damaged or
 // another's rules nothing out.
 func (p *Plan) sift(ctx context.Context) error {
 	if err := p.siftKeys(ctx); err != nil {

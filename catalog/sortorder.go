@@ -97,7 +97,7 @@ func firstOrder(o *CreateOptions, ice *iceberg.Schema) (table.SortOrder, error) 
 	})
 }
 
-// sortOrder is an order in Iceberg's terms, numbered 1, or the unsorted one; id tells the field id of a column.
+// sortOrder is an order in Iceberg's terms, numbered 1, or the unsorted one; id reports the field id of a column.
 func sortOrder(keys []OrderKey, s *schema.Schema, id func(n *schema.Node, column string) int) (table.SortOrder, error) {
 	if len(keys) == 0 {
 		return table.UnsortedSortOrder, nil

@@ -26,7 +26,7 @@ func rebuildAll(t *testing.T, tbl *Table) *Job {
 	return j
 }
 
-// TestSortOrder: rows come sorted within each shard, however many batches, shards and partitions there are, and entries say so.
+// TestSortOrder: rows come sorted within each shard, however many batches, shards and partitions there are, and entries report it.
 func TestSortOrder(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	c := g.open(nil, nil)

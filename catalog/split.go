@@ -24,7 +24,7 @@ type splitter struct {
 
 // part are the rows of a batch that lie in one partition.
 type part struct {
-	// key tells partitions apart.
+	// key distinguishes partitions.
 	key   string
 	tuple map[int]any
 	batch arrow.RecordBatch

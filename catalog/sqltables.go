@@ -268,7 +268,7 @@ func creates(requirements []table.Requirement) bool {
 	return slices.ContainsFunc(requirements, func(r table.Requirement) bool { return r.GetType() == table.AssertCreate().GetType() })
 }
 
-// unsent is the error of a change that ended before the database was asked to make it.
+// unsent is the error of a change that ended before the database got it.
 func unsent(err error) error {
 	class := commitRefused
 	switch blobio.Class(err) {
@@ -362,7 +362,7 @@ func (c *sqlTables) insert(ctx context.Context, ident table.Identifier, metadata
 	return errors.Join(c.refused(ctx, ident), c.forget(ctx, at))
 }
 
-// add puts a metadata file into the catalog; false says that its name is taken or its namespace not there.
+// add puts a metadata file into the catalog; false reports that its name is taken or its namespace not there.
 func (c *sqlTables) add(ctx context.Context, ident table.Identifier, at string) (bool, error) {
 	column, value := ", iceberg_type", ", 'TABLE'"
 	if c.untyped {
@@ -379,7 +379,7 @@ func (c *sqlTables) add(ctx context.Context, ident table.Identifier, at string) 
 	return added > 0, nil
 }
 
-// refused tells why a table was not added.
+// refused reports why a table was not added.
 func (c *sqlTables) refused(ctx context.Context, ident table.Identifier) error {
 	there, err := c.CheckNamespaceExists(ctx, icecatalog.NamespaceFromIdent(ident))
 	switch {
@@ -427,7 +427,7 @@ func (c *sqlTables) remove(ctx context.Context, at string) {
 	}
 }
 
-// encodeMetadata writes metadata as JSON, compressed as their own property says.
+// encodeMetadata writes metadata as JSON, compressed as their own property states.
 func encodeMetadata(w io.Writer, metadata table.Metadata) (err error) {
 	codec := table.MetadataCompressionDefault
 	if set, ok := metadata.Properties()[table.MetadataCompressionKey]; ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Statistics are what the shards of a table say of its columns.
+// Statistics are what the shards of a table state about its columns.
 type Statistics struct {
 	Rows   int64 `json:"rows"`
 	Shards int   `json:"shards"`
@@ -118,7 +118,7 @@ func (g *gathering) shard(ctx context.Context, e *manifest.Entry) error {
 	return nil
 }
 
-// bytes are what an entry says is stored for a node and those below it.
+// bytes are what an entry states is stored for a node and those below it.
 func (g *gathering) bytes(e *manifest.Entry, n *schema.Node) int64 {
 	total := e.Columns[g.table.schema.IDs[n.ID]].Bytes
 	for _, c := range n.Children {
@@ -127,7 +127,7 @@ func (g *gathering) bytes(e *manifest.Entry, n *schema.Node) int64 {
 	return total
 }
 
-// known adds what the shard says of a column; false if that is not the truth about its live rows.
+// known adds what the shard states about a column; false if that is not the truth about its live rows.
 func (g *gathering) known(ctx context.Context, shard *shardfmt.Shard, ids []int, c *gathered) (bool, error) {
 	node := slices.Index(ids, g.table.schema.IDs[c.node.ID])
 	switch {

@@ -15,7 +15,7 @@ import (
 // taskVersion is the version of the JSON form of tasks. A reader refuses versions that it does not know.
 const taskVersion = 1
 
-// DefaultSplitSize is how many stored bytes a task covers, if not said otherwise.
+// DefaultSplitSize is how many stored bytes a task covers, if not reported otherwise.
 const DefaultSplitSize = 128 << 20
 
 // Task is a part of a scan that can be read anywhere: records of one shard, by a table's schema at the time of the plan. The tasks
@@ -35,7 +35,7 @@ type Task struct {
 	// Start and End are the records to read, by position in the shard, deleted ones counted: from Start up to, and without, End.
 	Start uint64 `json:"start"`
 	End   uint64 `json:"end"`
-	// FirstStripe and Stripes say where these records lie.
+	// FirstStripe and Stripes report where these records lie.
 	FirstStripe int `json:"first_stripe"`
 	Stripes     int `json:"stripes"`
 	// Select are the columns, dotted paths; null is all of them. Where is what remains of the filter, "" for nothing.

@@ -10,7 +10,7 @@ import (
 )
 
 // undoneProperty is the table property that lists, as a JSON array, the snapshots that were rolled back, or dropped
-// with their branch. When they have expired it tells that a job which they committed is to be done again.
+// with their branch. When they have expired it reports that a job which they committed is to be done again.
 const undoneProperty = "shardcat.undone"
 
 // undone reads undoneProperty.

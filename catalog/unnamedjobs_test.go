@@ -75,7 +75,7 @@ func TestResumeCommittedUnnamedJob(t *testing.T) {
 }
 
 // TestClaimOutlivesTheRecord: a process that was stopped while another one took up its compaction and committed it must not delete the
-// shards when it wakes, though no record says that the job was. The claim is forgotten like any other record.
+// shards when it wakes, though no record reports that the job was. The claim is forgotten like any other record.
 func TestClaimOutlivesTheRecord(t *testing.T) {
 	ctx, g := context.Background(), newTimed(t)
 	tbl := g.create(g.catalog(nil))

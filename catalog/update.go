@@ -18,12 +18,12 @@ import (
 type metaUpdate struct {
 	requirements []table.Requirement
 	updates      []table.Update
-	// done reports whether a table is as the update leaves it. It tells a lost answer from a lost request.
+	// done reports whether a table is as the update leaves it. It distinguishes a lost answer from a lost request.
 	done func(table.Metadata) bool
 }
 
-// update commits a change of the table's metadata. plan is asked on each state of the table that the change is tried
-// on; no update and no error says that there is nothing to do. The table is at its new state when update returns
+// update commits a change of the table's metadata. plan is called on each state of the table that the change is tried
+// on; no update and no error reports that there is nothing to do. The table is at its new state when update returns
 // nil.
 func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) (err error) {
 	turn := t.turn(false)
@@ -88,7 +88,7 @@ func (t *Table) send(ctx context.Context, requirements []table.Requirement, upda
 	return meta, at, err
 }
 
-// movesMain reports whether an update says where main is.
+// movesMain reports whether an update reports where main is.
 func movesMain(u table.Update) bool {
 	text, err := json.Marshal(u)
 	return err != nil || u.Action() == table.UpdateSetSnapshotRef && bytes.Contains(text, []byte(`"ref-name":"`+table.MainBranch+`"`))

@@ -305,7 +305,7 @@ func TestUpsertPrunes(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 
-	// Where bounds tell nothing, the data of shards that lack the key stays unread.
+	// Where bounds report nothing, the data of shards that lack the key stays unread.
 	for name, with := range map[string]struct {
 		shards, rows int
 		o            IngestOptions
@@ -335,7 +335,7 @@ func TestUpsertPrunes(t *testing.T) {
 	}
 }
 
-// scattered are n different ids in no order, so that bounds of a few of them tell nothing.
+// scattered are n different ids in no order, so that bounds of a few of them report nothing.
 func scattered(r *rand.Rand, n int) (ids []int64) {
 	seen := map[int64]bool{}
 	for len(ids) < n {
@@ -346,7 +346,7 @@ func scattered(r *rand.Rand, n int) (ids []int64) {
 	return ids
 }
 
-// TestUpsertByTermFilters: a hundred keys in a table of two hundred shards, of which bounds tell nothing, open the shards that have them and hardly any
+// TestUpsertByTermFilters: a hundred keys in a table of two hundred shards, of which bounds report nothing, open the shards that have them and hardly any
 // more, where the key has a hash index: the term filters of the commit are read in a few requests. As many rows are replaced as without.
 func TestUpsertByTermFilters(t *testing.T) {
 	const shards, each, holders = 200, 40, 5

@@ -179,7 +179,7 @@ func (u *unreachable) Error() string { return u.text }
 
 func (u *unreachable) Is(target error) bool { return target == ErrUnreachable }
 
-// tablesThere asks for what every SQL catalog has.
+// tablesThere requests what every SQL catalog has.
 const tablesThere = "SELECT count(*) FROM iceberg_tables WHERE 1 = 0"
 
 func sqlCatalog(ctx context.Context, db *sql.DB, dialect sqlcatalog.SupportedDialect, identity string, access Access, props iceberg.Properties) (
@@ -200,7 +200,7 @@ func sqlCatalog(ctx context.Context, db *sql.DB, dialect sqlcatalog.SupportedDia
 	return tables, identity, func() error { return errors.Join(ice.Close(), db.Close()) }, nil
 }
 
-// notACatalog tells a database that holds no catalog from one that can't be asked.
+// notACatalog distinguishes a database that holds no catalog from one that can't be reached.
 func notACatalog(identity string, err error) error {
 	if text := err.Error(); strings.Contains(text, "no such table") || strings.Contains(text, "does not exist") {
 		return fmt.Errorf("catalog %s: %w: the database has no tables of an Iceberg catalog", identity, ErrNotFound)

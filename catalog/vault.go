@@ -116,7 +116,7 @@ func (t *Table) claimedBefore() bool {
 	return before
 }
 
-// putRecord writes a record that others go by, and reads it back: it says whose a folder is, what may not be deleted,
+// putRecord writes a record that others go by, and reads it back: it states whose a folder is, what may not be deleted,
 // or what may.
 func (c *Catalog) putRecord(ctx context.Context, at string, record any) error {
 	text, err := recordText(record)
@@ -140,7 +140,7 @@ func recordText(record any) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// readRecord reads a record; one of a later version is refused, for what it says may matter.
+// readRecord reads a record; one of a later version is refused, for what it states may matter.
 func (c *Catalog) readRecord(ctx context.Context, at string, record any) error {
 	return c.readRecordBy(ctx, c.client, at, record)
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // A REST catalog may hand out storage credentials with a table: by location (storage-credentials), or for the table (config).
-// They open the table's folders and nothing else: another table of the same bucket has its own. iceberg-go asks for them and
+// They open the table's folders and nothing else: another table of the same bucket has its own. iceberg-go requests them and
 // gives them to an IO of its own, which is not used here, so they are read from the responses on their way to it.
 //
 // The shards of a table lie in the vault, outside of its location. The environment's credentials are used there as long as the
@@ -39,7 +39,7 @@ type vendedKeys struct {
 	mu sync.Mutex
 	// tables by UUID.
 	tables map[string]*vendedTable
-	// warned says that remote signing was named.
+	// warned reports that remote signing was named.
 	warned bool
 }
 
@@ -193,13 +193,13 @@ func hasKeys(config map[string]string) bool {
 const (
 	// renewEarly is how long before their end credentials are renewed, and a tenth of their life if that is shorter.
 	renewEarly = time.Minute
-	// unsaidLife is how long credentials hold whose end is not said: less than the shortest session of AWS.
+	// unsaidLife is how long credentials hold whose end is not reported: less than the shortest session of AWS.
 	unsaidLife = 10 * time.Minute
 	// renewPause is how long refused credentials are not renewed again.
 	renewPause = 5 * time.Second
 )
 
-// ends is when credentials end, as far as it is said.
+// ends is when credentials end, as far as it is reported.
 func ends(keys map[string]string) (end time.Time) {
 	for key, value := range keys {
 		if key != "s3.session-token-expires-at-ms" && key != "expiration-time" && key != "gcs.oauth2.token-expires-at" &&
@@ -349,7 +349,7 @@ func storeOptions(keys map[string]string, location string) url.Values {
 	return options
 }
 
-// nameRemoteSigning says once that a catalog wants requests to be signed by itself, which is not done: they go by the
+// nameRemoteSigning states once that a catalog wants requests to be signed by itself, which is not done: they go by the
 // environment's credentials.
 func (v *vendedKeys) nameRemoteSigning(uuid string, keys bool, log *slog.Logger) {
 	v.mu.Lock()

@@ -274,8 +274,8 @@ func TestVendedKeysBelongToALocation(t *testing.T) {
 	}
 }
 
-// TestVendedKeysRenewed: keys that end without having said so are renewed when the store refuses them, and the read succeeds; keys that stay
-// refused are asked for once in a while only.
+// TestVendedKeysRenewed: keys that end without having reported it are renewed when the store refuses them, and the read succeeds; keys that stay
+// refused are requested once in a while only.
 func TestVendedKeysRenewed(t *testing.T) {
 	valid := "A-1"
 	v := newVendor(t, "s3://lake", func(v *vendor, _ string, load int) string {
@@ -374,7 +374,7 @@ func TestVendedKeysForTheVault(t *testing.T) {
 	}
 }
 
-// TestVaultClosedToAllKeys: the error names what the store said to the environment's keys and to those that were handed out.
+// TestVaultClosedToAllKeys: the error names what the store reported to the environment's keys and to those that were handed out.
 func TestVaultClosedToAllKeys(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	t.Setenv("AWS_CONFIG_FILE", "/nowhere")

@@ -22,7 +22,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Subset says of which shards every byte is read. The zero value is all of them.
+// Subset selects the shards of which every byte is read. The zero value is all of them.
 type Subset struct {
 	// Part of Parts: the shards whose names fall into one of so many equal groups, so that as many runs with
 	// 1, 2, … read everything.
@@ -64,7 +64,7 @@ func (s Subset) has(path string) bool {
 
 // VerifyOptions of Verify. The zero value reads everything.
 type VerifyOptions struct {
-	// Data says of which shards every byte is read. Of the others all metadata is, and each object they refer
+	// Data selects the shards of which every byte is read. Of the others all metadata is, and each object they refer
 	// to must exist and be long enough.
 	Data Subset
 	// Progress, if not nil, is called with the number of bytes that were checked since its last call.
@@ -91,12 +91,12 @@ type VerifyResult struct {
 	Warnings         []string     `json:"warnings,omitempty"`
 }
 
-// FaultKind says where a fault lies, and so what can repair it.
+// FaultKind reports where a fault lies, and so what can repair it.
 type FaultKind string
 
 // The kinds of faults.
 const (
-	// faultMetadata: a summary, manifest list or manifest. faultEntry: an entry that says other things than its
+	// faultMetadata: a summary, manifest list or manifest. faultEntry: an entry that states other things than its
 	// shard does. faultLost: an object is missing or cut short. faultShard: bytes of a shard are damaged, or its
 	// statistics lie. faultIndex: an object of a key index is missing or damaged, which costs requests and no row; dropping the index and adding
 	// it again repairs it.
@@ -235,7 +235,7 @@ func lost(of FaultKind) FaultKind {
 	return faultLost
 }
 
-// storeError tells an answer of the store from damage that a decoder found.
+// storeError reports an answer of the store from damage that a decoder found.
 func storeError(err error) bool {
 	var answer *blobio.Error
 	if !errors.As(err, &answer) {
@@ -294,7 +294,7 @@ func summaryFaults(s *table.Snapshot, live counts) (faults []string) {
 	return faults
 }
 
-// manifest reads a manifest once and holds it against its line in the list.
+// manifest reads a manifest once and compares it with its line in the list.
 func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, err error) {
 	if c, known := v.manifests[m.FilePath()]; known {
 		return c, true, nil
@@ -363,7 +363,7 @@ func (v *tableVerifier) allShards(ctx context.Context) error {
 	})
 }
 
-// shard holds an entry against its shard, and the shard against what it refers to.
+// shard compares an entry with its shard, and the shard against what it refers to.
 func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, sizes *objectSizes) error {
 	v.count(func(out *VerifyResult) { out.Shards++ })
 	if !e.IsShard() {

@@ -42,7 +42,7 @@ func remains(b []byte) []byte { return b[:len(b)/2] }
 
 func nothing([]byte) []byte { return nil }
 
-// replaceEntry commits an entry that says other things than the first shard does, under another root of the same
+// replaceEntry commits an entry that states other things than the first shard does, under another root of the same
 // bytes.
 func replaceEntry(t *testing.T, tbl *Table, lie func(*manifest.Entry)) {
 	t.Helper()

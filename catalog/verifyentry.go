@@ -94,7 +94,7 @@ func (t *Table) describeShard(ctx context.Context, client *blobio.Client, path s
 	return manifest.DescribeAll(ctx, shard, ids)
 }
 
-// differences lists where an entry says other things than its shard.
+// differences lists where an entry states other things than its shard.
 func differences(e, is *manifest.Entry) (out []string) {
 	number := func(what string, entry, shard int64) {
 		if entry != shard {

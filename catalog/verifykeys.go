@@ -65,7 +65,7 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 		v.out.UnprotectedBytes += r.UnprotectedBytes
 	}
 	if len(files) < len(x.state.Levels) {
-		return nil // which levels lack rows because they can't be read is said
+		return nil // which levels lack rows because they can't be read is reported
 	}
 	return v.keyRows(ctx, x, files, url)
 }

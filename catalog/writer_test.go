@@ -159,7 +159,7 @@ func TestFlushEndsWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// TestFailedFlushReleases: after a flush that failed, or panicked, no batch is held, and every call says why.
+// TestFailedFlushReleases: after a flush that failed, or panicked, no batch is held, and every call reports why.
 func TestFailedFlushReleases(t *testing.T) {
 	for name, fault := range map[string]func(){"an error": nil, "a panic": func() { panic("told") }} {
 		ctx, cancel := context.WithCancel(context.Background())

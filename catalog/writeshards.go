@@ -10,7 +10,7 @@ import (
 )
 
 // Engines that write in many processes want what each of them wrote to become part of the table at once. Each process is a run of one job:
-// it records the run, writes shards, and then says in _jobs/<run>.written.json that they are all there and what they are. Whoever holds the
+// it records the run, writes shards, and then states in _jobs/<run>.written.json that they are all there and what they are. Whoever holds the
 // names of the runs commits them, in one snapshot under the job's id. Runs that nobody names, of tasks that failed or were tried twice, end
 // with that commit, and what they wrote is deleted. See docs/design/writing-in-tasks.md.
 

@@ -31,7 +31,7 @@ func (m *missingOnce) LoadTable(ctx context.Context, ident table.Identifier) (*t
 	return m.Catalog.LoadTable(ctx, ident)
 }
 
-// TestAcknowledgedCompaction: a compaction whose commit succeeded loses no row, whatever the catalog says afterwards.
+// TestAcknowledgedCompaction: a compaction whose commit succeeded loses no row, whatever the catalog returns afterwards.
 func TestAcknowledgedCompaction(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

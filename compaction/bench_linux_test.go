@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// benchShards is the size of the table, unless SHARDCAT_BENCH_ENTRIES says another: goal P8 has 1,000,000.
+	// benchShards is the size of the table, unless SHARDCAT_BENCH_ENTRIES states another: goal P8 has 1,000,000.
 	benchShards = 20_000
 	// benchCommit is how many of them one commit adds.
 	benchCommit = 20_000
@@ -84,7 +84,7 @@ func BenchmarkManyShards(b *testing.B) {
 	}
 }
 
-// processorTime is that of the process: beside other work it says more than a clock does.
+// processorTime is that of the process: beside other work it states more than a clock does.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -93,7 +93,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// watchHeap begins to watch the bytes of live and dead objects; the result ends it and tells by how much they grew at most.
+// watchHeap begins to watch the bytes of live and dead objects; the result ends it and reports by how much they grew at most.
 func watchHeap() func() uint64 {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

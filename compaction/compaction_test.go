@@ -279,7 +279,7 @@ func TestThousandShards(t *testing.T) {
 	t.Logf("data: %+v, Iceberg: %+v", io, iceberg)
 }
 
-// TestAdoptedShards: adopted shards stay as they are unless asked for; then the merged root names their objects by
+// TestAdoptedShards: adopted shards stay as they are unless requested; then the merged root names their objects by
 // absolute URLs, and stays adopted itself.
 func TestAdoptedShards(t *testing.T) {
 	g := newGround(t)

@@ -91,7 +91,7 @@ func lifeOfATable(c *catalog.Catalog) error {
 	return nil
 }
 
-// TestDamagedPuts: whichever PUTs a store damages, everything that was asked for is done, and nothing is missing. Each run
+// TestDamagedPuts: whichever PUTs a store damages, everything that was requested is done, and nothing is missing. Each run
 // damages every tenth PUT; with SHARDCAT_FULL there is a run for each single one.
 func TestDamagedPuts(t *testing.T) {
 	want := heldBy(t, memblob.New(), "")

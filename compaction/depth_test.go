@@ -44,7 +44,7 @@ func TestDepthOfBounds(t *testing.T) {
 	}
 }
 
-// A plan tells how deep the bounds of all shards overlap, of those that are left alone too; compaction lowers it.
+// A plan reports how deep the bounds of all shards overlap, of those that are left alone too; compaction lowers it.
 func TestPlanTellsOverlap(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
@@ -71,7 +71,7 @@ func TestPlanTellsOverlap(t *testing.T) {
 	}
 }
 
-// What a plan says will be held is what is left in the vault, beside the merged root, when expiry and collection have been there.
+// What a plan predicts as retained is the rest in the vault, beside the merged root, when expiry and collection have been there.
 func TestPlanTellsWhatIsHeld(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

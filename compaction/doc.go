@@ -1,4 +1,4 @@
-// Package compaction keeps a table's shards few and large: a Policy says when shards should be merged, a Plan
+// Package compaction keeps a table's shards few and large: a Policy reports when shards should be merged, a Plan
 // says which and what it costs, Execute does it.
 //
 // A merge by concatenation writes one new root that lists the stripes of its inputs in order. No byte of data is
@@ -10,11 +10,11 @@
 // # Which shards are merged with each other
 //
 // Only shards of one partition (and one partition spec), all with or all without deleted records, and only
-// neighbours: candidates are ordered by the time of their records, and a group is a run of them. Ranges of far
-// neighbours would add up to one that no filter can prune, so a run ends where the creation range would
+// adjacent in time: candidates are ordered by the time of their records, and a group is a run of them. Ranges of far
+// shards would add up to one that no filter can prune, so a run ends where the creation range would
 // exceed the policy's; what pruning a group costs all the same is printed with it.
 //
-// Shards with standard properties (drop-by and ingest-by tags) and adopted shards stay as they are unless asked
+// Shards with standard properties (drop-by and ingest-by tags) and adopted shards stay as they are unless requested
 // for. A merged root has at most MaxStripes stripes, MaxMetadataBytes of metadata and MaxObjects objects.
 //
 // # Safety

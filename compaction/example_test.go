@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/compaction"
 )
 
-// A plan says what a policy would merge; nothing is read but the table's manifests.
+// A plan reports what a policy would merge; nothing is read but the table's manifests.
 func ExampleNewPlan() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "lake")

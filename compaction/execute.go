@@ -33,7 +33,7 @@ type Options struct {
 	// Check reads the rows of inputs and output and compares them before the commit; it is the only part of a
 	// concat that reads data.
 	Check bool
-	// Progress, if not nil, is told at each step, and while records are rewritten; several groups at a time call it one after the other.
+	// Progress, if not nil, is called at each step, and while records are rewritten; several groups at a time call it one after the other.
 	Progress func(Progress)
 	// Fence, if not nil, is called before each commit; its error keeps the commit from being sent and ends the run. It is how the
 	// holder of a lease finds out that it has lost it, see catalog.CompactLease.
@@ -46,7 +46,7 @@ type Options struct {
 	Log *slog.Logger
 	// Tracer, if not nil, gets a span for each step of a job.
 	Tracer trace.Tracer
-	// room, if not nil, reports whether the run may move so many bytes more than its plan says, and books them.
+	// room, if not nil, reports whether the run may move so many bytes more than its plan states, and books them.
 	room func(bytes int64) bool
 }
 
@@ -268,7 +268,7 @@ func tracedPlan(ctx context.Context, t *catalog.Table, policy Policy, o Options)
 	return newPlan(ctx, t, policy, o.Quarantine)
 }
 
-// execute does the groups of a plan, as many at a time as the policy says.
+// execute does the groups of a plan, as many at a time as the policy states.
 func (r *Report) execute(ctx context.Context, t *catalog.Table, plan *Plan, policy Policy, o Options) error {
 	x := &execution{report: r, policy: policy, o: o, first: len(r.Results), total: len(plan.Groups)}
 	for i := range plan.Groups {
@@ -365,7 +365,7 @@ func (x *execution) room(bytes int64) bool {
 	return true
 }
 
-// progressOf adds up what jobs tell; each job has one of its own.
+// progressOf adds up the progress of jobs; each job has one of its own.
 func (x *execution) progressOf() func(Progress) {
 	if x.o.Progress == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
-// history is a table that gets a shard a minute and is compacted from time to time, as far as entries tell: what a plan says is
+// history is a table that gets a shard a minute and is compacted from time to time, as far as entries show: what a plan states is
 // taken for done.
 type history struct {
 	policy Policy
@@ -64,7 +64,7 @@ func (h *history) append(minute int64, records, bytes int64) {
 	h.written += bytes
 }
 
-// compact plans and does what the plan says.
+// compact plans and does what the plan states.
 func (h *history) compact() {
 	p := planner{
 		policy: h.policy.forTable(0), capped: map[string]int{}, kept: &candidates{vault: "vault/"}, classes: map[string]*class{}, selection: &selection{},
@@ -144,7 +144,7 @@ func (s *aged) rewritten() (n int) {
 }
 
 // TestHistoryOfMinutes appends a shard a minute and compacts every ten minutes, for a month, or a year (SHARDCAT_FULL): how often a
-// record is rewritten depends on what arrives within max-creation-range, and besides one shard a day, which that asks for, there are few.
+// record is rewritten depends on what arrives within max-creation-range, and besides one shard a day, which that requires, there are few.
 func TestHistoryOfMinutes(t *testing.T) {
 	days := int64(30)
 	switch {

@@ -104,7 +104,7 @@ func (x *indexedTable) where() string {
 	return leaf()
 }
 
-// compare holds scans with indexes to scans without, and gives how many stripes indexes were asked for.
+// compare holds scans with indexes to scans without, and gives how many stripes were looked up in indexes.
 func (x *indexedTable) compare(filters int) (indexed int) {
 	x.t.Helper()
 	for range filters {
@@ -137,7 +137,7 @@ func (x *indexedTable) compare(filters int) (indexed int) {
 	return indexed
 }
 
-// asks checks that all live shards have so many indexes as wholes, and that scans ask them for so many stripes at least.
+// asks checks that all live shards have so many indexes as wholes, and that scans look up at least so many stripes in them.
 func (x *indexedTable) asks(what string, indexes, least int) {
 	x.t.Helper()
 	for e, err := range x.Entries(ctx, catalog.At{}) {
@@ -174,13 +174,13 @@ func (x *indexedTable) compact() *Report {
 	return report
 }
 
-// No merge, deletion or change of the schema makes an index lie, and none loses it: a scan that asks indexes gives the rows of
+// No merge, deletion or change of the schema makes an index lie, and none loses it: a scan with indexes gives the rows of
 // one that does not.
 func TestIndexesSurviveWhatHappensToATable(t *testing.T) {
 	surviveWhatHappens(t, "text:msg,gone:unicode-log text:s.tag:trivial hash:n hash:s.tag", "text:text:unicode-log hash:n")
 }
 
-// The same holds for indexes of shards as wholes, which merging merges, or leaves out and says so.
+// The same holds for indexes of shards as wholes, which merging merges, or leaves out and reports it.
 func TestShardIndexesSurviveWhatHappensToATable(t *testing.T) {
 	surviveWhatHappens(t, "text@shard:msg,gone:unicode-log text@shard:s.tag:trivial hash@shard:n hash@shard:s.tag", "text@shard:text:unicode-log hash@shard:n")
 }
@@ -238,7 +238,7 @@ func surviveWhatHappens(t *testing.T, indexes, later string) {
 	x.check(err)
 	used("rebuilt", 3)
 	if whole {
-		x.asks("rebuilt", 3, 0) // one stripe, mostly too small to be worth asking
+		x.asks("rebuilt", 3, 0) // one stripe, mostly too small for an index lookup to pay
 	}
 	x.check(x.verified())
 	if x.sifted < 10 {

@@ -23,7 +23,7 @@ const (
 	stepDone     Step = "done"
 )
 
-// Job is the work of one group in steps: Begin, Write, ReadBack, Commit. Each step that was done is passed over when it is asked for again,
+// Job is the work of one group in steps: Begin, Write, ReadBack, Commit. Each step that was done is passed over when it is requested again,
 // by this process or, after Resume, by another. A step that fails ends the job and leaves nothing behind: what the job created
 // is deleted, or, where another process may have taken it up, left to it. A Job is for one goroutine.
 //
@@ -239,7 +239,7 @@ func (j *Job) next(ctx context.Context, to Step, err error) error {
 	return nil
 }
 
-// tell tells of progress.
+// tell reports progress.
 func (j *Job) tell(records int64) {
 	if j.o.Progress != nil {
 		j.o.Progress(Progress{Step: j.step, JobID: j.result.JobID, Groups: 1, Records: j.group.Records, RecordsDone: records})

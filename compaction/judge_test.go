@@ -36,7 +36,7 @@ func plannerOf(p Policy) *planner {
 	return &planner{policy: p, capped: map[string]int{}, kept: &candidates{vault: "vault/"}, classes: map[string]*class{}, selection: &selection{}, plan: &Plan{Left: map[string]int{}}}
 }
 
-// small is the entry of a shard far below the targets; number tells apart its name and time.
+// small is the entry of a shard far below the targets; number distinguishes its name and time from others.
 func small(number int64, change func(*manifest.Entry)) *manifest.Entry {
 	e := &manifest.Entry{Path: fmt.Sprintf("vault/%04d.amudai.shard", number), Format: manifest.Format, RootBytes: 20, Records: 10}
 	e.Private = manifest.Private{
@@ -647,7 +647,7 @@ func TestQuarantineForgets(t *testing.T) {
 	}
 }
 
-// TestLiveGroups: shards are found wherever they stand among the others, and keep the order that was asked for; one that is not live is a conflict.
+// TestLiveGroups: shards are found wherever they stand among the others, and keep the order that was requested; one that is not live is a conflict.
 func TestLiveGroups(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

@@ -176,7 +176,7 @@ var (
 	allSettings        = slices.Concat(policySettings, serviceSettings)
 )
 
-// Meaning says in a few words what a setting means, "" for a name that is none.
+// Meaning states in a few words what a setting means, "" for a name that is none.
 func Meaning(name string) string {
 	if s, err := settingNamed(name); err == nil {
 		return s.means
@@ -268,7 +268,7 @@ func changed(is, settings map[string]string) (set map[string]string, remove []st
 	return set, remove, CheckProperties(properties)
 }
 
-// checkWhere holds a filter and an order against the columns that the table has.
+// checkWhere compares a filter and an order with the columns that the table has.
 func checkWhere(t *catalog.Table, settings map[string]string) error {
 	p := Policy{Where: settings["where"], Order: settings["order"]}
 	if _, err := newSelection(t, p); err != nil {

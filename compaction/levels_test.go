@@ -52,7 +52,7 @@ func TestLevels(t *testing.T) {
 	if p := in.Policy; p.MaxInputs != 7 || p.MinInputs != 4 || p.MaxRows != 100 || p.Order != "name desc" || p.MaxObjects != 10 || p.MaxStripes != 11 {
 		t.Errorf("%+v", p)
 	}
-	// Levels that can't be meant together are refused, and say so.
+	// Contradictory levels are refused by an error that names them.
 	if _, err := EffectiveOf(ctx, tbl, Overrides{"web.eu.t": {"max-inputs": "2"}}); !errors.Is(err, ErrPolicy) || !strings.Contains(err.Error(), "web.eu.t") {
 		t.Errorf("%v", err)
 	}
@@ -178,7 +178,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What a policy asks for and can't have is said.
+// What a policy requires and can't have is reported.
 func TestUnmet(t *testing.T) {
 	tbl := newGround(t).create()
 	var entries []*manifest.Entry

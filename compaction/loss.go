@@ -7,7 +7,7 @@ type PruningLoss struct {
 	// Column that loses most.
 	Column string `json:"column"`
 	// Factor is the width of the merged range over the mean width of the inputs' ranges: 1 is no loss, the
-	// number of inputs is what neighbours without overlap lose, more is the mark of far neighbours.
+	// number of inputs is what adjacent shards without overlap lose, more indicates distant shards.
 	Factor float64 `json:"factor"`
 }
 
@@ -42,7 +42,7 @@ func (s *spread) add(r valueRange) {
 	}
 }
 
-// widening is the factor, 0 where it can't be told.
+// widening is the factor, 0 where it is unknown.
 func (s *spread) widening() float64 {
 	if s.unknown || s.count < 2 || s.sum <= 0 || math.IsInf(s.sum, 1) {
 		return 0

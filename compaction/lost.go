@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// lostRoot is err, as corruption if it says that the root of a live shard is missing: that halts a table as a damaged root does.
+// lostRoot is err, as corruption if it reports that the root of a live shard is missing: that halts a table as a damaged root does.
 func lostRoot(ctx context.Context, t *catalog.Table, err error) error {
 	missing := (*blobio.Error)(nil)
 	if !errors.Is(err, blobio.ErrNotFound) || !errors.As(err, &missing) || errors.Is(err, corrupt.ErrCorrupt) || t.Refresh(ctx) != nil {

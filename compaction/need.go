@@ -165,7 +165,7 @@ func (p *planner) pack(c *class, r *run, why string) Group {
 	}
 }
 
-// ScanCost is what a scan of all columns costs before and after a group is done, as far as entries tell: requests and bytes.
+// ScanCost is what a scan of all columns costs before and after a group is done, as far as entries show: requests and bytes.
 type ScanCost struct {
 	GetsBefore  int64 `json:"gets_before"`
 	GetsAfter   int64 `json:"gets_after"`

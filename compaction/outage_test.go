@@ -213,7 +213,7 @@ func TestPolicySetActsAtOnce(t *testing.T) {
 	})
 }
 
-// TestCollectionByDefault: a table without settings is collected by the service's delays; a collection that is refused is told, and neither fails
+// TestCollectionByDefault: a table without settings is collected by the service's delays; a collection that is refused is reported, and neither fails
 // nor halts the table.
 func TestCollectionByDefault(t *testing.T) {
 	g := newGround(t)

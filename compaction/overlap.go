@@ -16,7 +16,7 @@ import (
 // overlapTargets bounds a group, in targets: what is sorted at a time.
 const overlapTargets = 16
 
-// newOverlap is the column whose bounds must not overlap too often, and nothing where the policy asks for none, or the table can't have it.
+// newOverlap is the column whose bounds must not overlap too often, and nothing where the policy requires none, or the table can't have it.
 func (p *planner) newOverlap(t *catalog.Table) error {
 	if p.policy.MaxOverlapDepth == 0 {
 		return nil

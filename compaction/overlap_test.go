@@ -64,7 +64,7 @@ func TestOverlappingShardsAreSeparated(t *testing.T) {
 	sameContents(t, g.load(nil), before)
 }
 
-// What can't be had is said, and changes nothing.
+// What can't be had is reported, and changes nothing.
 func TestOverlapThatCannotBeHelped(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

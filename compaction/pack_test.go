@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// Packing copies bytes and changes no row; the plan says what it costs before, and less is read afterwards.
+// Packing copies bytes and changes no row; the plan reports what it costs before, and less is read afterwards.
 func TestPack(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
@@ -47,7 +47,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// Without being asked, what many concatenations left behind is packed, and then at rest.
+// On its own, what many concatenations left behind is packed, and then at rest.
 func TestManyObjectsArePacked(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

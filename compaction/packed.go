@@ -18,7 +18,7 @@ import (
 //	the shape, 8 bytes, unless it is that of the first candidate |
 //	for each watched column a byte, its rangeState, and for knownRange the lower bound, 8 bytes, and the exclusive or of both bounds' bits, a varint
 //
-// What its place tells stands only there.
+// What its place implies is stored only there.
 type candidates struct {
 	// vault is the folder that most names lie in.
 	vault   string
@@ -46,7 +46,7 @@ const (
 	markSorted
 )
 
-// add keeps an entry, and says where.
+// add keeps an entry, and returns its place.
 func (s *candidates) add(e *manifest.Entry) place {
 	if len(s.chunks) == 0 {
 		s.shape = e.Shape
@@ -154,7 +154,7 @@ func (s *candidates) path(c *candidate) string {
 }
 
 // Inputs are the shards of a group, in the order in which they become one. They stay packed in the memory of their plan, which may have a
-// million of them; their paths are made when they are asked for.
+// million of them; their paths are made when they are requested.
 type Inputs struct {
 	kept   *candidates
 	places []place
@@ -175,7 +175,7 @@ func (in Inputs) Paths() []string {
 // MarshalJSON writes them as the array of their paths.
 func (in Inputs) MarshalJSON() ([]byte, error) { return json.Marshal(in.Paths()) }
 
-// all yields them in order, each valid until the next one is asked for.
+// all yields them in order, each valid until the next one is requested.
 func (in Inputs) all() iter.Seq2[int, *candidate] {
 	return func(yield func(int, *candidate) bool) {
 		var c candidate

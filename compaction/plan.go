@@ -29,7 +29,7 @@ type Group struct {
 	Mode Mode `json:"mode"`
 	// Inputs are the roots to merge, in order.
 	Inputs Inputs `json:"inputs"`
-	// SmallStripes says of a rebuild that it is because of many small stripes: larger ones among them may stay where they are, under a
+	// SmallStripes marks a rebuild whose cause is many small stripes: larger ones among them may stay where they are, under a
 	// root of their own.
 	SmallStripes bool `json:"small_stripes,omitempty"`
 	// ShardRows ends each of several outputs; 0 where the policy's targets do.
@@ -49,7 +49,7 @@ type Group struct {
 	// Gets and Puts are requests for the merge, the job's records included and Iceberg's own left out.
 	Gets int64 `json:"gets"`
 	Puts int64 `json:"puts"`
-	// Reason says why these shards, and why not more of them.
+	// Reason reports why these shards, and why not more of them.
 	Reason string `json:"reason"`
 	// Partition of the shards, as text, empty if the table has none.
 	Partition string `json:"partition,omitempty"`
@@ -73,7 +73,7 @@ type Plan struct {
 	ManifestsPruned int `json:"manifests_pruned"`
 	// Overlap is how deep the bounds of the shards overlap before the plan is done; nil if no column has bounds on a line.
 	Overlap *Overlap `json:"overlap,omitempty"`
-	// Unmet says what the policy asks for and can't have, and why.
+	// Unmet reports what the policy requires and can't have, and why.
 	Unmet []string `json:"unmet,omitempty"`
 }
 
@@ -156,11 +156,11 @@ type planner struct {
 	specID    int
 	selection *selection
 	held      *Quarantine
-	// overlap: the first of columns is that whose bounds must not overlap more often than the policy says.
+	// overlap: the first of columns is that whose bounds must not overlap more often than the policy states.
 	overlap bool
 	// bounds of the first of columns, of all shards.
 	bounds bounds
-	// few counts shards that have too few neighbours.
+	// few counts shards that have too few adjacent shards.
 	few int
 	// capped counts groups that end below half of their targets, by the limit that ends them.
 	capped map[string]int
@@ -231,7 +231,7 @@ const (
 	hasSize    = "has the target size"
 )
 
-// unfit says why an entry is no candidate, "" if it is one.
+// unfit reports why an entry is not a candidate, "" if it is one.
 func (p *planner) unfit(e *manifest.Entry, need need) string {
 	switch {
 	case !e.IsShard():
@@ -267,7 +267,7 @@ func (p *planner) reaches(has, target int64) bool {
 	return float64(has) >= p.policy.MinSizeRatio*float64(target)
 }
 
-// group cuts the candidates of one class into runs of neighbours.
+// group cuts the candidates of one class into runs of adjacent shards.
 func (p *planner) group(c *class) {
 	slices.SortFunc(c.candidates, p.kept.neighbours)
 	r := run{policy: &p.policy, packs: c.need.packs()}

@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// TestPlanTellsRequests: what a plan says of requests for shards is what the run makes, for each mode and however small shards are.
+// TestPlanTellsRequests: what a plan states about requests for shards is what the run makes, for each mode and however small shards are.
 func TestPlanTellsRequests(t *testing.T) {
 	for _, c := range []struct {
 		mode   Mode

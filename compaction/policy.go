@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// Policy says when shards should be merged and what a merged shard may look like. The zero value is valid: each
+// Policy reports when shards should be merged and what a merged shard may look like. The zero value is valid: each
 // zero member stands for its default.
 type Policy struct {
 	// TargetRecords and TargetSize are what a merged shard should reach, in live records and in stored bytes.
@@ -25,7 +25,7 @@ type Policy struct {
 	MinInputs, MaxInputs int
 	// MaxCreationRange is the longest time between the first and the last record of a merged shard, negative for no limit. 0 is
 	// creationShare of the table's retention, so that retention by whole shards comes no later than that, and
-	// defaultCreationRange for a table without one. Shards that do not say when their records were created are merged only with each other.
+	// defaultCreationRange for a table without one. Shards that do not report when their records were created are merged only with each other.
 	MaxCreationRange time.Duration
 	// Lookback is the age of the youngest record from which on a shard is left alone; 0 is no such age.
 	Lookback time.Duration
@@ -75,7 +75,7 @@ const (
 	// defaultMinSizeRatio: a shard that lacks less than a quarter is not worth a new root for each small neighbour.
 	defaultMinSizeRatio = 0.75
 	defaultMaxSizeRatio = 1.0
-	// creationShare of the retention is how much longer than asked for a row may stay because of its neighbours.
+	// creationShare of the retention is how much longer than requested a row may stay because of other rows of its shard.
 	creationShare        = 0.03
 	defaultCreationRange = 24 * time.Hour
 	defaultConcurrency   = 1

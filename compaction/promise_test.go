@@ -87,7 +87,7 @@ var promisedPolicies = map[string]Policy{
 }
 
 // TestPlanIsAPromise: over random histories of a table, a run does the groups of the plan before it, by their modes, moves the bytes that
-// the plan says and never more than max-bytes-per-run, fails at nothing, and ends: what was done once is not planned for ever.
+// the plan states and never more than max-bytes-per-run, fails at nothing, and ends: what was done once is not planned for ever.
 func TestPlanIsAPromise(t *testing.T) {
 	seed, _ := seed.Of(t)
 	for n := range uint64(16) {

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
-// A rebuild brings rows of several stripes together: the new ones, and their fields, carry what is said of any of the old ones, once.
+// A rebuild brings rows of several stripes together: the new ones, and their fields, carry what is reported of any of the old ones, once.
 func TestRebuildKeepsPropertiesOfStripesAndFields(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

@@ -245,7 +245,7 @@ func (q *Quarantine) halted() error {
 // ErrHalted: a group failed in a way that makes going on harmful, and nobody has looked yet.
 var ErrHalted = errors.New("compaction is halted")
 
-// problem says in one line what is held back.
+// problem states in one line what is held back.
 func (q *Quarantine) problem() string {
 	groups := q.Groups()
 	if len(groups) == 0 {

@@ -101,7 +101,7 @@ func TestFailingGroupIsQuarantined(t *testing.T) {
 	}
 }
 
-// What failed before the service was told to end is still told.
+// What failed before the service was stopped is still reported.
 func TestFailureIsToldWhileTheServiceEnds(t *testing.T) {
 	g := newGround(t)
 	twoGroups(t, g, func([]byte) []byte { return nil })
@@ -175,7 +175,7 @@ func (b *unlocked) Delete(ctx context.Context, key string, o blobio.DeleteOption
 	return b.Bucket.Delete(ctx, key, o)
 }
 
-// TestQuarantineHoldsNoLock: who asks whether a shard is held never waits for the store.
+// TestQuarantineHoldsNoLock: the caller whether a shard is held never waits for the store.
 func TestQuarantineHoldsNoLock(t *testing.T) {
 	g := newGround(t)
 	fill(t, g.create(), 2)

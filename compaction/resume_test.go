@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// listings is a bucket that remembers which prefixes it was asked for.
+// listings is a bucket that remembers which prefixes it was requested.
 type listings struct {
 	*memblob.Bucket
 	mu       sync.Mutex

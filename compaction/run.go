@@ -14,11 +14,11 @@ type run struct {
 	stripes, objects, gets, held      int64
 	created                           manifest.CreationRange
 	spreads                           [lossColumns]spread
-	// packs: the objects become one, so that their number is no limit.
+	// packs: the objects become one, so that their number is not a limit.
 	packs bool
 }
 
-// start empties the run; inputs are taken from the class's slice, whose neighbours follow one another.
+// start empties the run; inputs are taken from the class's slice, where adjacent shards follow one another.
 func (r *run) start(at []place) { *r = run{policy: r.policy, packs: r.packs, inputs: at[:0]} }
 
 func (r *run) add(c *candidate) {
@@ -45,7 +45,7 @@ func (r *run) add(c *candidate) {
 	}
 }
 
-// refuses says why c can't join, "" if it can.
+// refuses reports why c can't join, "" if it can.
 func (r *run) refuses(c *candidate) string {
 	if len(r.inputs) == 0 {
 		return ""

@@ -22,7 +22,7 @@ type SavedPlan struct {
 	Groups int `json:"groups"`
 	// Ends is the number behind the last group of each size class.
 	Ends [SizeClasses]int `json:"ends"`
-	// Left counts groups that this plan has no room for: they are planned again after it.
+	// Left counts groups that this plan has no space for: they are planned again after it.
 	Left int `json:"left,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// Schedule says when a table is looked at: at intervals, or at the times of a cron expression.
+// Schedule reports when a table is looked at: at intervals, or at the times of a cron expression.
 type Schedule struct {
 	every time.Duration
 	cron  cron.Schedule

@@ -14,7 +14,7 @@ type selection struct {
 	where filter.Expr
 	// whole reports whether all rows of a shard match the policy's filter.
 	whole func(*manifest.Entry) bool
-	// columns that whole asks for, by field id.
+	// columns that whole requests, by field id.
 	columns []int
 	// youngest is the creation time from before which on shards are left alone, in ticks; 0 for none.
 	youngest int64
@@ -49,7 +49,7 @@ func newSelection(t *catalog.Table, p Policy) (*selection, error) {
 // notWhere is why a shard is left alone that may hold rows for which the policy's filter is not true.
 const notWhere = "not proven to match where"
 
-// leaves says why a shard is none of the policy's, "" if it is one.
+// leaves reports why a shard is none of the policy's, "" if it is one.
 func (s *selection) leaves(e *manifest.Entry) string {
 	switch {
 	case s.whole != nil && !s.whole(e):

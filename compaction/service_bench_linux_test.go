@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// benchTables is the number of tables, unless SHARDCAT_BENCH_TABLES says another.
+// benchTables is the number of tables, unless SHARDCAT_BENCH_TABLES states another.
 const benchTables = 100
 
 // BenchmarkManyTables lets a service look at many tables that need nothing done, each of which was loaded and planned in the round before:

@@ -23,12 +23,12 @@ type rules struct {
 // setting is one name that users write.
 type setting struct {
 	name string
-	// means is what the setting says, for the help of its flag.
+	// means is what the setting states, for the help of its flag.
 	means string
 	set   func(*rules, string) error
 	// text is the value as set reads it.
 	text func(*rules) string
-	// isBool says that the value is true or false.
+	// isBool reports that the value is true or false.
 	isBool bool
 }
 
@@ -107,7 +107,7 @@ func whether(name, means string, at func(*Policy) *bool) setting {
 		func(r *rules) string { return strconv.FormatBool(*at(&r.Policy)) }, true}
 }
 
-// allowedUnless is a setting that says the opposite of its member.
+// allowedUnless is a setting that states the opposite of its member.
 func allowedUnless(name, means string, at func(*Policy) *bool) setting {
 	return setting{name, means,
 		func(r *rules, text string) error {

@@ -32,7 +32,7 @@ func stoppedOptions(dir string) catalog.Options {
 }
 
 // TestStoppedCompactor: a compactor that is stopped by SIGSTOP before its commit, and wakes after another process has taken its lease,
-// compacted the table and changed rows, changes nothing, whether it is stopped before or after it asks for its lease.
+// compacted the table and changed rows, changes nothing, whether it is stopped before or after it requests its lease.
 func TestStoppedCompactor(t *testing.T) {
 	if text := os.Getenv(stoppedEnv); text != "" {
 		dir, when, _ := strings.Cut(text, "|")
@@ -130,7 +130,7 @@ func overtake(t *testing.T, dir string) []string {
 	return ledger
 }
 
-// stoppedCompactor compacts, and stops itself where it is told to.
+// stoppedCompactor compacts, and stops itself at a given step.
 func stoppedCompactor(t *testing.T, dir, when string) {
 	tbl, lease := leased(t, stoppedOptions(dir))
 	stopped := false

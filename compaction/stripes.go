@@ -15,7 +15,7 @@ import (
 
 // A shard of many small stripes is rewritten in parts: as many of its smallest stripes as make one that is stripeGrowth times as large as
 // the largest of them. The others stay where they are, under a root of their own that a later concatenation joins with what was
-// written. So a record is rewritten a logarithm of times, however often its shard takes in small neighbours.
+// written. So a record is rewritten a logarithm of times, however often its shard takes in small shards.
 
 // keptRoot ends the name of the root over the stripes that stay.
 const keptRoot = "-kept.amudai.shard"

@@ -64,7 +64,7 @@ func TestDropByTagsStayApart(t *testing.T) {
 	}
 }
 
-// What a table's schema says of nulls is in its shards, and in those that compaction makes of them, also after a rebuild.
+// What a table's schema states about nulls is in its shards, and in those that compaction makes of them, also after a rebuild.
 func TestCompactionKeepsRequired(t *testing.T) {
 	for mode, policy := range map[Mode]Policy{Concat: {}, Pack: {PackAll: true}, Rebuild: {RebuildAll: true}} {
 		g := newGround(t)

@@ -23,7 +23,7 @@ func (o *Options) span(ctx context.Context, name string, attributes ...attribute
 	}
 }
 
-// attributes tell spans what a group is.
+// attributes are those of a group's span.
 func (g *Group) attributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("shardcat.mode", string(g.Mode)), attribute.Int("shardcat.inputs", g.Inputs.Len()),

@@ -29,7 +29,7 @@ func (p *planner) limitBytes() {
 	}
 }
 
-// explain says what of the policy this table can't have.
+// explain reports what of the policy this table can't have.
 func (p *planner) explain() {
 	for _, limit := range slices.Sorted(maps.Keys(p.capped)) {
 		p.unmet("%s below half of target-records and target-size because of %s", groups(p.capped[limit], "ends", "end"), limit)

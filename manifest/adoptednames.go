@@ -83,7 +83,7 @@ func eachMember(t iceberg.Type, id int, visit func(parent int, f iceberg.NestedF
 	}
 }
 
-// NoteLacking remembers the fields of a shard that are no columns, so that a column which is added later has none of their values. ids are
+// NoteLacking remembers the fields of a shard that are not columns, so that a column which is added later has none of their values. ids are
 // those of MapShard.
 func (a AdoptedNames) NoteLacking(s *schema.Schema, ids []int) {
 	var visit func(nodes []*schema.Node, parent int)

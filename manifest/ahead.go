@@ -5,7 +5,7 @@ import (
 	"github.com/apache/iceberg-go/io"
 )
 
-// AheadIO is an IO that reads files before they are asked for. ReadAhead begins with files of known sizes, in their order, and gives an
+// AheadIO is an IO that reads files before they are requested. ReadAhead begins with files of known sizes, in their order, and gives an
 // IO that has them; done ends it.
 type AheadIO interface {
 	io.IO

@@ -13,8 +13,8 @@ import (
 )
 
 // Describe makes the entry of an opened shard from its metadata alone; ids are the Iceberg field ids by node
-// number of its schema, 0 for a node that is no column (see MapShard). Partition and flags that the metadata
-// don't tell (Adopted, DraftWire) are the caller's to set.
+// number of its schema, 0 for a node that is not a column (see MapShard). Partition and flags that the metadata
+// don't contain (Adopted, DraftWire) are the caller's to set.
 //
 // Statistics that do not cover the whole shard are left out, never guessed.
 func Describe(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry, error) {
@@ -61,7 +61,7 @@ type describer struct {
 	deleted bool
 }
 
-// scope says what the statistics of a field can be held against.
+// scope reports what the statistics of a field can be compared with.
 type scope struct {
 	// expected is the number of positions that the field should have, where whole holds.
 	expected uint64

@@ -22,7 +22,7 @@
 // # Private field ids
 //
 // Numbers of the shard as a whole travel as bounds of field ids that no schema has. All are 8-byte
-// little-endian integers, lower and upper bound equal unless the line says otherwise:
+// little-endian integers, lower and upper bound equal unless the line states otherwise:
 //
 //	2147480000  creation range: lower = first, upper = last record's time, in 100 ns ticks since year 1
 //	2147480001  stripes

@@ -45,7 +45,7 @@ type Entry struct {
 	latest map[int][]byte
 }
 
-// Column is what an entry says of one field.
+// Column is what an entry states about one field.
 type Column struct {
 	// Bytes stored for the field.
 	Bytes int64

@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// The Iceberg schema of a table of shards; what Iceberg's types don't say is kept as notes by field id.
+// The Iceberg schema of a table of shards; what Iceberg's types do not state is kept as notes by field id.
 func ExampleToIceberg() {
 	s, err := schema.Parse("id: Int64, level: Int8, at: DateTime")
 	if err != nil {

@@ -152,7 +152,7 @@ var (
 // of the file. Entries of ten columns take some 40 for each of theirs.
 const decodedBudget, decodedPerByte = 256 << 20, 64
 
-// checkAvro looks at a file before iceberg-go reads it, which allocates by what the file says: the depth and members of its
+// checkAvro looks at a file before iceberg-go reads it, which allocates by what the file states: the depth and members of its
 // schema, the number of its records and what they will take are held to its size.
 func checkAvro(data []byte, required []requiredField) error {
 	f, err := avrofile.Open(data)

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Projection says what is made of the entries of a manifest. Who looks at a million of them needs little of most.
+// Projection reports what is made of the entries of a manifest. Who looks at a million of them needs little of most.
 type Projection struct {
 	// Columns, by field id, that are read; of the others nothing is.
 	Columns []int
@@ -23,7 +23,7 @@ type Projection struct {
 }
 
 // LiveEntries yields the entries of a manifest that are not deleted, whole ones if p is nil. Entries that were read with
-// Columns only are valid until the next one is asked for. It stops at the first error, which it yields.
+// Columns only are valid until the next one is requested. It stops at the first error, which it yields.
 //
 // iceberg-go makes every value of every entry, some twenty microseconds' worth; see BenchmarkLiveEntries. So manifests are
 // read by package avrofile, and by iceberg-go only those of a form that it leaves to others. TestReadersAgree holds them

@@ -68,7 +68,7 @@ func sameEntry(a, b *Entry) bool {
 		fmt.Sprintf("%T", x.Partition[1000]) == fmt.Sprintf("%T", y.Partition[1000])
 }
 
-// compare holds both readers against each other over the manifests of a snapshot, and gives how many entries they read.
+// compare compares both readers with each other over the manifests of a snapshot, and gives how many entries they read.
 func compare(t *testing.T, s *table.Snapshot) (n int) {
 	t.Helper()
 	manifests, err := s.Manifests(io.LocalFS{})

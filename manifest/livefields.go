@@ -44,7 +44,7 @@ func init() {
 	}
 }
 
-// required are the fields without which an entry says nothing.
+// required are the fields without which an entry states nothing.
 var required = []string{"status", "data_file", "content", "file_path", "file_format", "partition", "record_count", "file_size_in_bytes"}
 
 // stepsOf is the way through a record. A field of another type than the specification's is left to other readers.
@@ -148,7 +148,7 @@ func bounds(set func(*entryBuilder, int, []byte)) func(*decoder, *avrofile.Curso
 	}
 }
 
-// entryBuilder collects what a record says.
+// entryBuilder collects what a record states.
 type entryBuilder struct {
 	entry *Entry
 	// wanted columns and what was read of them; all of them go into the entry's map if everything is set.
@@ -253,7 +253,7 @@ func (b *entryBuilder) finish(m iceberg.ManifestFile) *Entry {
 	if !b.hasSnapshot {
 		e.SnapshotID = m.SnapshotID()
 	}
-	if !b.hasSequence { // inherited where Iceberg's specification says so
+	if !b.hasSequence { // inherited where Iceberg's specification reports it
 		e.Sequence = -1
 		if n := m.SequenceNum(); n == 0 || b.status == int64(iceberg.EntryStatusADDED) {
 			e.Sequence = n

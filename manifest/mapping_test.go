@@ -42,7 +42,7 @@ func columns(t *testing.T) *TableSchema {
 	), TypeNotes{})
 }
 
-// mapTest is one shard schema, the ids that its nodes get, and what the refusal says, if there is one.
+// mapTest is one shard schema, the ids that its nodes get, and what the refusal states, if there is one.
 type mapTest struct {
 	fields  string
 	ids     []int
@@ -133,7 +133,7 @@ func shard(t *testing.T, url, fields string, ids []int, rows string) *shardfmt.S
 }
 
 // TestShardsOfATableAreMappedAndDescribed: the ids of a shard's own property go before its names; without the property names
-// decide. The entry has the counts and bounds of nested columns too, and tells of every object.
+// decide. The entry has the counts and bounds of nested columns too, and reports about every object.
 func TestShardsOfATableAreMappedAndDescribed(t *testing.T) {
 	const fields, rows = "id: Int64, at: Struct<x: Float64, y: Float64>", `[{"id":1,"at":{"x":2.5,"y":0}},{"id":7,"at":null}]`
 	for url, c := range map[string]struct{ stored, want []int }{
@@ -167,7 +167,7 @@ func TestShardsOfATableAreMappedAndDescribed(t *testing.T) {
 	}
 }
 
-// TestMapShardRefuses: a property that is none, and fields that are no columns, are refused with the shard's name.
+// TestMapShardRefuses: a property that is none, and fields that are not columns, are refused with the shard's name.
 func TestMapShardRefuses(t *testing.T) {
 	root := shard(t, "mem://mapped/other.amudai.shard", "id: String", nil, `[{"id":"a"}]`)
 	if ids, err := columns(t).MapShard(t.Context(), root); ids != nil || !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "other.amudai.shard") {

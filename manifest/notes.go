@@ -77,7 +77,7 @@ func sameType(n, back *schema.Node) bool {
 		(n.FixedSize == back.FixedSize || n.Basic == schema.Guid)
 }
 
-// apply turns the node read from Iceberg's type into what the note says, if the note still fits that type: a
+// apply turns the node read from Iceberg's type into what the note states, if the note still fits that type: a
 // column whose type was changed by another engine is what that engine made of it.
 func (note TypeNote) apply(n *schema.Node, t iceberg.Type) {
 	basic, ok := basicNamed(note.Basic)
@@ -240,7 +240,7 @@ func decimalNode(t iceberg.DecimalType) *schema.Node {
 }
 
 // pairFields walks nodes and the fields of t side by side, in order, and calls visit with each node and its field id.
-// The two must have one shape; an error says where they part.
+// The two must have one shape; an error reports where they part.
 func pairFields(nodes []*schema.Node, t *iceberg.Schema, visit func(n *schema.Node, id int)) error {
 	return pair(nodes, t.Fields(), visit)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/iceberg-go"
 )
 
-// ErrPartition: the rows of a shard do not lie in one partition of the table, or it can't be told.
+// ErrPartition: the rows of a shard do not lie in one partition of the table, or it can't be determined.
 var ErrPartition = errors.New("not one partition")
 
 // PartitionOf finds the partition tuple of an entry from its bounds. It succeeds only if the bounds prove that

@@ -2,7 +2,7 @@ package manifest
 
 import "encoding/binary"
 
-// The private field ids of an entry; the package comment says what each carries. The numbers are bytes in
+// The private field ids of an entry; the package comment reports what each carries. The numbers are bytes in
 // other people's buckets: they are never given a new meaning.
 const (
 	fieldCreation = 2147480000 + iota
@@ -30,7 +30,7 @@ type Flags uint64
 // The flags, one bit each.
 const (
 	// StandardProperties: the shard carries drop-by, ingest-by or other standard properties; it is not merged
-	// unless asked.
+	// unless requested.
 	StandardProperties Flags = 1 << iota
 	// Foreign: not written by shardcat.
 	Foreign
@@ -49,7 +49,7 @@ func (f Flags) Has(want Flags) bool { return f&want == want }
 // The zero value is unknown.
 type CreationRange struct{ First, Last int64 }
 
-// Known reports whether the shard says when its records were created.
+// Known reports whether the shard reports when its records were created.
 func (c CreationRange) Known() bool { return c != CreationRange{} }
 
 // Union is the range of two shards together: unknown if one of them is.
@@ -69,9 +69,9 @@ type Private struct {
 	MetadataBytes int64
 	// StoredBytes and Objects count everything that the root reaches, the root included.
 	StoredBytes, Objects int64
-	// Shape is the fingerprint of the shard's schema, see Shape; 0 where the entry does not tell.
+	// Shape is the fingerprint of the shard's schema, see Shape; 0 where the entry has none.
 	Shape int64
-	// Tags is the fingerprint of the shard's drop-by tags, see TagsOf; 0 without any, and where the entry does not tell.
+	// Tags is the fingerprint of the shard's drop-by tags, see TagsOf; 0 without any, and where the entry has none.
 	Tags  int64
 	Flags Flags
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// Stats are what an entry says of a field of the table, as filters take it; nil if it says nothing. A field that
+// Stats are what an entry states about a field of the table, as filters take it; nil if it states nothing. A field that
 // the shard lacks is null in all its rows.
 func (t *TableSchema) Stats(e *Entry, node uint32) *filter.Stats {
 	return t.StatsInto(e, node, &FieldStats{})
 }
 
-// FieldStats is memory for what an entry says of a field.
+// FieldStats is memory for what an entry states about a field.
 type FieldStats struct {
 	stats     filter.Stats
 	low, high filter.Value
@@ -63,7 +63,7 @@ func (t *TableSchema) stats(id int, c Column, into *FieldStats) *filter.Stats {
 	return s
 }
 
-// PartitionStats are what a partition tuple says of a field: the range of values that lie in the partition.
+// PartitionStats are what a partition tuple states about a field: the range of values that lie in the partition.
 func (t *TableSchema) PartitionStats(spec iceberg.PartitionSpec, tuple map[int]any, node uint32) *filter.Stats {
 	id := t.IDs[node]
 	for _, f := range spec.Fields() {
@@ -87,7 +87,7 @@ func (t *TableSchema) PartitionStats(spec iceberg.PartitionSpec, tuple map[int]a
 	return nil
 }
 
-// SummaryStats are what a manifest's partition summaries say of a field, over all its entries.
+// SummaryStats are what a manifest's partition summaries state about a field, over all its entries.
 func (t *TableSchema) SummaryStats(spec iceberg.PartitionSpec, summaries []iceberg.FieldSummary, node uint32) *filter.Stats {
 	id := t.IDs[node]
 	i := 0

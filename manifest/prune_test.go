@@ -41,7 +41,7 @@ func partitioned(spec iceberg.PartitionSpec, ticks int64) map[int]any {
 	return tuple
 }
 
-// summaryOf is what a manifest says of the partition values of two entries.
+// summaryOf is what a manifest states about the partition values of two entries.
 func summaryOf(t *testing.T, f iceberg.PartitionField, a, b any) iceberg.FieldSummary {
 	t.Helper()
 	if a == nil || b == nil {

@@ -43,12 +43,12 @@ func rowsIDs(rows [][16]byte) []RowsID {
 }
 
 // encodeRows is what the entry of a root at url carries of the name of its rows. It holds the checksum of the root's name: a bound that another
-// engine copied to another file says nothing.
+// engine copied to another file states nothing.
 func encodeRows(url string, id RowsID) string {
 	return string(binary.LittleEndian.AppendUint64(id[:], xxh3.HashString(path.Base(url))))
 }
 
-// RowsID is the name of the shard's rows, if the entry says it.
+// RowsID is the name of the shard's rows, if the entry states it.
 func (e *Entry) RowsID() (id RowsID, ok bool) {
 	if len(e.Rows) != len(id)+8 {
 		return id, false

@@ -140,7 +140,7 @@ func ruleTable() *TableSchema {
 func nodeOf(ts *TableSchema, id int) uint32 { return ts.Node(id).ID }
 
 // TestWhatEntriesSay: a column that a shard lacks is null in all its rows, one that another file lacks or that is nested may be anything; counts and
-// the absence of NaN are said only where they are known.
+// the absence of NaN are reported only where they are known.
 func TestWhatEntriesSay(t *testing.T) {
 	ts := ruleTable()
 	e := &Entry{Path: "file:///v/a.amudai.shard", Format: Format, Records: 7, Columns: map[int]Column{
@@ -178,7 +178,7 @@ func specOf(fields ...any) iceberg.PartitionSpec {
 	return iceberg.NewPartitionSpec(out...)
 }
 
-// TestWhatPartitionsSay: the first field of a spec that says something of a column counts, whatever fields stand before it.
+// TestWhatPartitionsSay: the first field of a spec that states something of a column counts, whatever fields stand before it.
 func TestWhatPartitionsSay(t *testing.T) {
 	ts := ruleTable()
 	id, voidT, bucket, trunc := iceberg.IdentityTransform{}, iceberg.VoidTransform{}, iceberg.BucketTransform{NumBuckets: 4}, iceberg.TruncateTransform{Width: 2}
@@ -482,7 +482,7 @@ func TestTermFiltersOfAnEntry(t *testing.T) {
 			t.Errorf("%s: one run of filters that are not: %+v", name, got)
 		}
 	}
-	// What a shard has of fields that are no columns is left out, not what comes after it.
+	// What a shard has of fields that are not columns is left out, not what comes after it.
 	f := &index.TermFilter{Object: "file:///vault/t/data/x.amudai.filter", Matrix: m, Hash: true, Fields: []index.TermField{{Node: 0, Type: "Int64"}, {Node: 7, Type: "Int64"}, {Node: 1, Type: "Int64"}}}
 	if got := termFilters(termsRoot, [][]*index.TermFilter{{f}}, []int{0, 1}); len(got) != 1 || len(got[0].Fields) != 1 || got[0].Fields[0].ID != 1 {
 		t.Errorf("%+v", got)

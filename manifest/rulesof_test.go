@@ -234,7 +234,7 @@ func TestTermsOfLongEntries(t *testing.T) {
 	}
 }
 
-// TestNamesThatColumnsHad: a name keeps its first meaning, that of a struct's member is apart from a column's, and what is no column is noted as none.
+// TestNamesThatColumnsHad: a name keeps its first meaning, that of a struct's member is apart from a column's, and what is not a column is noted as none.
 func TestNamesThatColumnsHad(t *testing.T) {
 	field := func(id int, name string, typ iceberg.Type) iceberg.NestedField {
 		return iceberg.NestedField{ID: id, Name: name, Type: typ}

@@ -182,7 +182,7 @@ func TestReplaceKeepsHistory(t *testing.T) {
 	}
 }
 
-// What is left of manifests that a change empties is told in one, however many they were.
+// The rest of manifests that a change empties is in one, however many they were.
 func TestEmptiedManifestsBecomeOne(t *testing.T) {
 	b := newBench(t, nil)
 	remove := []string{}

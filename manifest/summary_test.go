@@ -55,7 +55,7 @@ func typeNamed(t *testing.T, name string) iceberg.Type {
 	return f.Type
 }
 
-// TestSummariesOfEveryPartitionValue: whatever the value of a partition, the manifest's summary says so: other
+// TestSummariesOfEveryPartitionValue: whatever the value of a partition, the manifest's summary reports it: other
 // engines skip the manifests whose summaries exclude what they look for.
 func TestSummariesOfEveryPartitionValue(t *testing.T) {
 	for name, values := range partitionCases() {

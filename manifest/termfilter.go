@@ -14,7 +14,7 @@ import (
 )
 
 // TermFilter is where the filters of some stripes of a shard lie: side by side in a matrix, of one index each. The shard's
-// entry carries it as the lower bound of a private field; what it leads to is asked before anything of the shard is read.
+// entry carries it as the lower bound of a private field; what it leads to is consulted before anything of the shard is read.
 type TermFilter struct {
 	// Object is relative to the folder of the shard's root; the matrix lies in it from Start on.
 	Object string
@@ -254,7 +254,7 @@ func appendRun(out []TermFilter, x TermFilter) []TermFilter {
 	return append(out, x)
 }
 
-// TermFilters are the term filters of an entry's shard, stripe by stripe, in terms of the table's schema: nil if the entry tells of none.
+// TermFilters are the term filters of an entry's shard, stripe by stripe, in terms of the table's schema: nil if the entry has none.
 // Those that p refuses are left out.
 func (t *TableSchema) TermFilters(e *Entry, p urlresolve.Policy) [][]*index.TermFilter {
 	runs := DecodeTerms(e.Path, e.Terms)

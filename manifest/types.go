@@ -11,11 +11,11 @@ import (
 // uint64Type holds every UInt64: Iceberg has no unsigned integers.
 var uint64Type = iceberg.DecimalTypeOf(20, 0)
 
-// timeSpanDoc tells readers of the Iceberg schema what the long is.
+// timeSpanDoc reports readers of the Iceberg schema what the long is.
 const timeSpanDoc = "time span in 100 ns ticks"
 
 // ToIceberg maps a shard's schema to an Iceberg schema with fresh field ids, and keeps as notes what Iceberg's
-// types don't say. Internal fields (the deleted marker and its like) are left out: they are no columns.
+// types do not state. Internal fields (the deleted marker and its like) are left out: they are not columns.
 //
 // Errors name the field: Unit has no Iceberg type, and names must be non-empty and unique among siblings.
 func ToIceberg(s *schema.Schema) (*iceberg.Schema, TypeNotes, error) {

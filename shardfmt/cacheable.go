@@ -16,7 +16,7 @@ var shardObject = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // Cacheable reports whether the object at url may be kept in a cache (blobio.CacheOptions.Cacheable): it is an object of
 // a shard whose name is never used again. A root under a name that a person chose may be deleted and rewritten; job
-// records and leases are no parts of shards.
+// records and leases are not parts of shards.
 func Cacheable(url string) bool {
 	return shardObject().MatchString(url) && (randomName().MatchString(path.Base(url)) || randomName().MatchString(path.Base(path.Dir(url))))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Description is what the metadata of a shard says of it as a whole.
+// Description is what the metadata of a shard states about it as a whole.
 type Description struct {
 	// Size of the root in bytes, MetadataBytes of them without schema and properties.
 	Size, MetadataBytes int64
@@ -46,7 +46,7 @@ type (
 	TimeSpan int64
 )
 
-// FieldSummary is what the metadata of a shard says of one field.
+// FieldSummary is what the metadata of a shard states about one field.
 type FieldSummary struct {
 	// Bytes of the buffers of the field in all stripes.
 	Bytes int64
@@ -60,7 +60,7 @@ type FieldSummary struct {
 	Min, Max any
 }
 
-// Describe reads what the metadata of the shard says of it. No data is read.
+// Describe reads what the metadata of the shard states about it. No data is read.
 func (s *Shard) Describe(ctx context.Context) (*Description, error) {
 	d, err := s.describe(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Shard) describe(ctx context.Context) (*describer, error) {
 	return d, d.stripeRows()
 }
 
-// shard fills in what is said of the shard as a whole.
+// shard fills in what is reported of the shard as a whole.
 func (d *describer) shard() error {
 	dir, out := d.root.Directory(), d.out
 	properties, err := d.root.Properties(d.ctx)

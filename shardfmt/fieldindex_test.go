@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-// Indexes in the descriptions of fields, of stripes and of the shard as a whole, are asked, and lose no row: as written, merged, packed, with deleted
+// Indexes in the descriptions of fields, of stripes and of the shard as a whole, are called, and lose no row: as written, merged, packed, with deleted
 // records, and built later. Those of stripes go with their stripes; those of the shard are merged.
 func TestFieldIndexesLoseNoRow(t *testing.T) {
 	ctx := context.Background()

@@ -91,7 +91,7 @@ func readLines(t *testing.T, sp *blobio.Client, url string) string {
 	return out.String()
 }
 
-// manyVariants is a union of n structs that tell themselves apart by their only field, and lines of it in which each is chosen, and
+// manyVariants is a union of n structs that distinguish themselves by their only field, and lines of it in which each is chosen, and
 // a null comes now and then.
 func manyVariants(t *testing.T, n int) (*schema.Schema, string) {
 	t.Helper()
@@ -114,7 +114,7 @@ func manyVariants(t *testing.T, n int) (*schema.Schema, string) {
 }
 
 // TestUnionsOfManyVariants: a discriminator is a byte, so a union may have 256 variants, twice as many as one of Arrow; both forms are written, read,
-// verified and merged, also as elements of lists, and Arrow is told by name that it can't have them.
+// verified and merged, also as elements of lists, and Arrow is notified by name that it can't have them.
 func TestUnionsOfManyVariants(t *testing.T) {
 	ctx := context.Background()
 	sp, at := propertySpace(t)
@@ -175,7 +175,7 @@ func TestNullUnionsInUnions(t *testing.T) {
 	}
 }
 
-// TestLabelsAreHints: what an extension label says of values decides what is tried on them: no decimal digits are looked for in an embedding
+// TestLabelsAreHints: what an extension label states about values decides what is tried on them: no decimal digits are looked for in an embedding
 // vector, sketches are compressed instead of listed, addresses get a Bloom filter; and the label stays.
 func TestLabelsAreHints(t *testing.T) {
 	ctx := context.Background()

@@ -82,7 +82,7 @@ func (x *specimen) addBlocks(f *testing.F, s *Shard, stripe int, id uint32) {
 	}
 }
 
-// damage changes bytes, by edits of four bytes (three say where, one is xored), and makes all checksums right again.
+// damage changes bytes, by edits of four bytes (three report where, one is xored), and makes all checksums right again.
 func (x *specimen) damage(edits []byte) []byte {
 	b := bytes.Clone(x.bytes)
 	for ; len(edits) >= 4; edits = edits[4:] {

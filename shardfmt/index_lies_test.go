@@ -17,7 +17,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// hasNeedle says of which rows everyNth makes needles: of every nth, from the first on, or, for 0, of three in four.
+// hasNeedle reports for which rows everyNth makes needles: of every nth, from the first on, or, for 0, of three in four.
 func hasNeedle(i, nth int) bool {
 	if nth == 0 {
 		return i%4 != 3
@@ -56,7 +56,7 @@ func everyNth(t *testing.T, client *blobio.Client, url string, rows, nth int) {
 	}
 }
 
-// The values decide. A shard that was given the index of another has no row that the filter isn't true for, whatever that index says: of the rows it
+// The values decide. A shard that was given the index of another has no row that the filter isn't true for, whatever that index states: of the rows it
 // names, and of those alone, the values are looked at. So it is for positions, exact ranges and approximate ones.
 func TestIndexOfOtherValuesInventsNoRow(t *testing.T) {
 	ctx := context.Background()

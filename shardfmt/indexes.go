@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// IndexSpec asks for an index of every stripe, or of the shard as a whole.
+// IndexSpec requests an index of every stripe, or of the shard as a whole.
 type IndexSpec = stripeindex.Spec
 
 // The kinds of indexes.
@@ -43,7 +43,7 @@ type IndexScope = stripeindex.Scope
 func ParseIndexScope(text string) (IndexScope, error) { return stripeindex.ParseScope(text) }
 
 // ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index, or are one key of a layer
-// index, are separated by commas, and columns that are one field of a text index by +. text@shard, hash@shard and layer@shard ask for one index of
+// index, are separated by commas, and columns that are one field of a text index by +. text@shard, hash@shard and layer@shard request one index of
 // all stripes; @field and @shard-field for such that stand in the description of their field.
 // Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
 func ParseIndexSpec(text string) (IndexSpec, error) { return stripeindex.ParseSpec(text) }
@@ -54,10 +54,10 @@ func ParseIndexSpecs(text string) ([]IndexSpec, error) { return stripeindex.Pars
 // FormatIndexSpecs is the text that ParseIndexSpecs reads.
 func FormatIndexSpecs(specs []IndexSpec) string { return stripeindex.FormatSpecs(specs) }
 
-// CheckIndexSpecs says what is wrong with specs whatever the schema: two of one name, or what is not built.
+// CheckIndexSpecs reports what is wrong with specs whatever the schema: two of one name, or what is not built.
 func CheckIndexSpecs(specs []IndexSpec) error { return stripeindex.Check(specs) }
 
-// CheckIndexes says what is wrong with specs for shards of a schema, which is numbered: a column that is not there, or of a type that such
+// CheckIndexes reports what is wrong with specs for shards of a schema, which is numbered: a column that is not there, or of a type that such
 // an index is not for, or two of one name.
 func CheckIndexes(specs []IndexSpec, s *schema.Schema) error {
 	_, err := stripeindex.NewBuilders(specs, s)
@@ -165,7 +165,7 @@ func (a *asker) sift(ctx context.Context, st meta.Store, stripes []int) ([]int, 
 	return keep, nil
 }
 
-// IndexBuild says where BuildIndexes puts what it builds.
+// IndexBuild reports where BuildIndexes puts what it builds.
 type IndexBuild struct {
 	// Root is the URL of the root that is to describe the indexes, see merge.ReplaceIndexes; the URLs of their objects start
 	// with Prefix.

@@ -27,7 +27,7 @@ type OpenOptions struct {
 
 type handle = opened.Handle
 
-// Shard is an opened shard. Its metadata is read as it is asked for, and kept. Safe for concurrent use; what
+// Shard is an opened shard. Its metadata is read as it is requested, and kept. Safe for concurrent use; what
 // it returns must not be changed.
 type Shard struct {
 	handle  // gives packages below this one the root
@@ -37,7 +37,7 @@ type Shard struct {
 	stripes []StripeInfo
 }
 
-// StripeInfo is what the directory says of a stripe.
+// StripeInfo is what the directory states about a stripe.
 type StripeInfo struct {
 	// Position of its first record in the shard, and the number of its records, deleted ones included.
 	Position, Records uint64
@@ -48,7 +48,7 @@ type StripeInfo struct {
 }
 
 // Open opens the shard whose root is at url, a canonical URL. If an object of the shard is replaced after its
-// first read, later reads end in blobio.ErrChanged where the store tells (a *blobio.Client does).
+// first read, later reads end in blobio.ErrChanged where the store reports (a *blobio.Client does).
 func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, error) {
 	if isNil(st) {
 		return nil, fmt.Errorf("%w: missing store for %s", ErrMissing, urlresolve.Redact(url))

@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 )
 
-// Layout says in how many objects a shard is written.
+// Layout states in how many objects a shard is written.
 type Layout uint8
 
 // The layouts.
@@ -101,7 +101,7 @@ type WriterOptions struct {
 	FieldProperties  map[string]Properties
 	// FieldIDs are the Iceberg field ids of the nodes in the order of their numbers; none are stored if nil.
 	FieldIDs []int
-	// Bloom asks for Bloom filters of fields by dotted path, with their target rate of false positives (0:
+	// Bloom requests Bloom filters of fields by dotted path, with their target rate of false positives (0:
 	// the default).
 	Bloom map[string]float64
 	// Pack stores structs, by dotted path, as packed groups: blocks of the named fields lie side by side, so that a record of all

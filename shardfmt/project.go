@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Project gives the part of the schema that columns, dotted paths, ask for, in the order in which their
+// Project gives the part of the schema that columns, dotted paths, request, in the order in which their
 // top-level fields are first named; nodes keep their numbers. A path to a field inside structs keeps the
 // structs around it. Without columns it is all fields but the internal ones, with internal those too.
 func (s *Shard) Project(ctx context.Context, columns []string, internal bool) (*schema.Schema, error) {
@@ -70,7 +70,7 @@ func (s *Shard) allFields(ctx context.Context, internal bool) (*schema.Schema, e
 	return out, nil
 }
 
-// projection is the nodes that were asked for, by number: with all below them, or for the sake of some child.
+// projection is the nodes that were requested, by number: with all below them, or for the sake of some child.
 type projection struct {
 	fields      []*schema.Node
 	whole, part map[uint32]bool
@@ -91,7 +91,7 @@ func (p *projection) add(top *schema.Node, names []string) error {
 	return nil
 }
 
-// prune leaves out of n the members of structs that nobody asked for.
+// prune leaves out of n the members of structs that nobody requested.
 func (p *projection) prune(n *schema.Node) *schema.Node {
 	if p.whole[n.ID] || !p.part[n.ID] || n.Basic == schema.Union {
 		return n

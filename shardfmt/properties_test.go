@@ -183,7 +183,7 @@ func TestPropertyBagsOfEveryScope(t *testing.T) {
 	}
 }
 
-// TestPropertiesOfAnEmptyShard: a shard without records keeps what is said of its fields.
+// TestPropertiesOfAnEmptyShard: a shard without records keeps what is reported of its fields.
 func TestPropertiesOfAnEmptyShard(t *testing.T) {
 	ctx := context.Background()
 	sp, at := propertySpace(t)

@@ -29,7 +29,7 @@ func overBucket(t *testing.T, b blobio.Bucket) *blobio.Client {
 	return sp
 }
 
-// scanRows scans the shard, or says why it could not.
+// scanRows scans the shard, or reports why it could not.
 func scanRows(t *testing.T, sp *blobio.Client) (out []arrow.RecordBatch, err error) {
 	s, err := Open(t.Context(), sp, faultyRoot, OpenOptions{})
 	if err != nil {

@@ -32,7 +32,7 @@ func rowsOf(t *testing.T, s *schema.Schema, rows string) arrow.RecordBatch {
 	return b
 }
 
-// writeRows writes a shard whose schema is numbered in between; late may change what the schema says of nulls before it is stored.
+// writeRows writes a shard whose schema is numbered in between; late may change what the schema states about nulls before it is stored.
 func writeRows(t *testing.T, sp *blobio.Client, url, text, rows string, o shardfmt.WriterOptions, late func(s *schema.Schema)) error {
 	t.Helper()
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func schemaOf(t *testing.T, sp *blobio.Client, url string) string {
 	return s.String()
 }
 
-// TestRequiredIsKept: what a schema says of nulls is in the shard, in the schema and in every projection of it, in the Arrow types of
+// TestRequiredIsKept: what a schema states about nulls is in the shard, in the schema and in every projection of it, in the Arrow types of
 // what is read, and in what a merge of such shards makes; a null below a null struct or list is none.
 func TestRequiredIsKept(t *testing.T) {
 	ctx := context.Background()

@@ -46,8 +46,8 @@ type ScanOptions struct {
 	// several scans have one.
 	MaxMemory int64
 	Budget    *Budget
-	// All says that the caller will take all batches: stripes are fetched ahead from the first one on, not only when a second batch
-	// is asked for.
+	// All reports that the caller will take all batches: stripes are fetched ahead from the first one on, not only when a second batch
+	// is requested.
 	All bool
 	// Ahead, if not nil, is what several scans fetch ahead together; without it each scan of a remote store fetches up to 64 MiB ahead,
 	// or a sixteenth of its memory. Turn, if not nil, is closed when the scan may begin to decode; before that it fetches only what
@@ -107,7 +107,7 @@ func NewReadAhead(b *Budget) *ReadAhead { return &ReadAhead{scan.NewAhead(b.b.Li
 
 // Scan reads records in order, as batches of the canonical types. It stops at the first error, which it yields.
 //
-// A batch is the caller's, with one reference, and may be kept as long as one likes, unless ReuseBatches says otherwise. It needs no
+// A batch is the caller's, with one reference, and may be kept as long as one likes, unless ReuseBatches states otherwise. It needs no
 // Release: one that is never released is garbage when nobody sees it any more. But a loop that releases each batch when it is
 // done with it takes a third to a half less time, for the memory is used again: once the last reference to an array of the batch is
 // released, its values must not be looked at any more, nor must strings and slices that were taken out of it without a copy.
@@ -147,7 +147,7 @@ func (s *ScanStats) add(c *scan.Counts) {
 // smallScan is up to how many bytes of values one worker reads a shard in less time than it takes to wake another.
 const smallScan = 1 << 20
 
-// workers is how many read the shard if nobody says.
+// workers is how many read the shard if nobody states.
 func (s *Shard) workers() int {
 	sum := int64(0)
 	for _, st := range s.stripes {

@@ -43,7 +43,7 @@ var costColumns = []struct {
 	}},
 }
 
-// costShard writes a shard of one column, and tells how many bytes are stored.
+// costShard writes a shard of one column, and reports how many bytes are stored.
 func costShard(t *testing.T, client *blobio.Client, typ string, add func(*rand.Rand, int, array.Builder)) (*Shard, float64) {
 	t.Helper()
 	s, err := schema.Parse("v: " + typ)
@@ -267,7 +267,7 @@ func TestScanOfFileTakesLittleMemory(t *testing.T) {
 			rows += b.NumRows()
 		}
 		runtime.ReadMemStats(&after)
-		// A window of one batch with its room, a batch of values, a block that is kept, each as often as the pool may let go of it.
+		// A window of one batch with its space, a batch of values, a block that is kept, each as often as the pool may let go of it.
 		const most = 4 * (2 + 1 + 1) * 8 * DefaultBatchRows
 		if got := after.TotalAlloc - before.TotalAlloc; rows == 0 || got > most {
 			t.Errorf("filter %q: %d rows, %d bytes were taken, %d at most are wanted", filter, rows, got, most)

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 )
 
-// leaving is a context that is cancelled once it was asked so many times: a client that leaves in the middle of a batch.
+// leaving is a context that is cancelled once it was called so many times: a client that leaves in the middle of a batch.
 type leaving struct {
 	context.Context
 	asked, after atomic.Int64
@@ -36,7 +36,7 @@ func manyLiterals(n int) map[string]string {
 	return map[string]string{"OR": strings.Join(or, " OR "), "IN": "c0 IN (" + strings.Join(in, ",") + ")"}
 }
 
-// A scan ends within a batch when its context does, and when its filter asks for work out of proportion to what is read.
+// A scan ends within a batch when its context does, and when its filter requests work out of proportion to what is read.
 func TestWorkOfFilters(t *testing.T) {
 	client := blobio.NewClient()
 	defer client.Close()

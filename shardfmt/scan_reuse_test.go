@@ -104,7 +104,7 @@ func TestMemoryOfScansIsApart(t *testing.T) {
 	}
 }
 
-// The last batch of a scan that its caller ends stays valid: no next one was asked for.
+// The last batch of a scan that its caller ends stays valid: no next one was requested.
 func TestLastBatchOfEndedScan(t *testing.T) {
 	shard := pathShard(t)
 	for _, workers := range []int{1, 3} {

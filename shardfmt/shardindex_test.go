@@ -23,7 +23,7 @@ func shardSpecs(t testing.TB) []IndexSpec {
 	return specs
 }
 
-// holds checks scans of a shard with indexes against those that read all rows, and gives for how many stripes indexes were asked.
+// holds checks scans of a shard with indexes against those that read all rows, and gives for how many stripes indexes were called.
 func holds(t *testing.T, client *blobio.Client, url string, r *rand.Rand, filters int) (used int) {
 	t.Helper()
 	for range filters {

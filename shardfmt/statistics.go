@@ -13,10 +13,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// CheckCPU is an error if the environment asks for vector instructions that this machine or this build does not have.
+// CheckCPU is an error if the environment requests vector instructions that this machine or this build does not have.
 func CheckCPU() error { return simd.Refused() }
 
-// Statistics unites the statistics of one column over shards: what shards say of it, and values where they say nothing.
+// Statistics unites the statistics of one column over shards: what shards state about it, and values where they say nothing.
 // Not for concurrent use.
 type Statistics struct {
 	node *schema.Node
@@ -24,7 +24,7 @@ type Statistics struct {
 	rows *stats.Collector
 }
 
-// StatisticsResult is what is known of a column. Min and Max are JSON, null where no bound is known; Inexact says that a bound
+// StatisticsResult is what is known of a column. Min and Max are JSON, null where no bound is known; Inexact reports that a bound
 // may be no value of the column. Distinct is nil where nothing is known of it.
 type StatisticsResult struct {
 	Rows, Nulls   uint64
@@ -37,7 +37,7 @@ type StatisticsResult struct {
 // NewStatistics starts the statistics of a column.
 func NewStatistics(node *schema.Node) *Statistics { return &Statistics{node: node} }
 
-// AddShard adds what a shard says of a field, by its number in the shard's schema. It is false, and nothing is added, where
+// AddShard adds what a shard states about a field, by its number in the shard's schema. It is false, and nothing is added, where
 // that is not the truth about the live rows: rows were deleted, or the shard lacks counts or bounds, or has some that contradict
 // each other.
 func (s *Statistics) AddShard(ctx context.Context, shard *Shard, field uint32) (ok bool, err error) {
@@ -89,7 +89,7 @@ func (s *Statistics) Result() StatisticsResult {
 	return r
 }
 
-// bounded tells the types whose values have bounds in statistics.
+// bounded reports the types whose values have bounds in statistics.
 func bounded(n *schema.Node) bool {
 	switch n.Basic {
 	case schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.Float32, schema.Float64, schema.DateTime, schema.String:

@@ -26,7 +26,7 @@ type Store interface {
 // refused with blobio.ErrExists.
 type WriteStore interface {
 	Store
-	// Stat tells of an object without reading it.
+	// Stat reports about an object without reading it.
 	Stat(ctx context.Context, url string) (blobio.Info, error)
 	// Create begins an object of unknown length, Put writes one at once.
 	Create(ctx context.Context, url string, o blobio.CreateOptions) (blobio.Writer, error)
@@ -45,7 +45,7 @@ func isNil(st Store) bool {
 }
 
 // pinned gives the view of a store in which each URL keeps naming the object that it named first, and files are opened for several reads
-// where keepOpen says so; a store that has no such views is its own.
+// where keepOpen reports it; a store that has no such views is its own.
 func pinned(st Store) Store {
 	if c, ok := st.(interface{ Pinned() *blobio.Client }); ok {
 		return c.Pinned().OpenTogether()

@@ -59,13 +59,13 @@ func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema,
 // types; those that may be coded (arrowtype.Codable) may be. Nothing of the batch is kept. After an error the writer is of use for Abort only.
 func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error { return w.w.Write(ctx, b) }
 
-// EndStripe ends the stripe at hand; the next record starts another. Without records it does nothing.
+// EndStripe ends the stripe available; the next record starts another. Without records it does nothing.
 func (w *Writer) EndStripe(ctx context.Context) error { return w.w.EndStripe(ctx) }
 
-// Held is about how many bytes of memory the stripe at hand holds: EndStripe gives them back.
+// Held is about how many bytes of memory the stripe available holds: EndStripe gives them back.
 func (w *Writer) Held() int64 { return w.w.Held() }
 
-// SetStripeProperties gives the stripe at hand, and those after it, other properties than WriterOptions.StripeProperties. The
+// SetStripeProperties gives the stripe available, and those after it, other properties than WriterOptions.StripeProperties. The
 // writer may add one of its own, with the checksums of objects.
 func (w *Writer) SetStripeProperties(p Properties) error { return w.w.SetStripeProperties(p.bags()) }
 

@@ -86,7 +86,7 @@ func TestAbortRemovesStripes(t *testing.T) {
 	}
 }
 
-// Stripes go where DataPrefix says, relative to the root, every buffer starts at a multiple of 64, and the URL
+// Stripes go where DataPrefix states, relative to the root, every buffer starts at a multiple of 64, and the URL
 // list is complete.
 func TestPlaceOfStripes(t *testing.T) {
 	ctx := context.Background()
@@ -120,7 +120,7 @@ func TestPlaceOfStripes(t *testing.T) {
 	}
 }
 
-// A shared descriptor says what StripeField says and is decoded once; what StripeField gives is the caller's own.
+// A shared descriptor reports what StripeField states and is decoded once; what StripeField gives is the caller's own.
 func TestSharedDescriptors(t *testing.T) {
 	sp := blobio.NewClient()
 	defer sp.Close()
@@ -165,7 +165,7 @@ func TestBatchOfOtherSchema(t *testing.T) {
 	}
 }
 
-// Records that the marker field marks are counted, and hidden unless asked for; the marker is no column.
+// Records that the marker field marks are counted, and hidden unless requested; the marker is not a column.
 func TestDeletedRecords(t *testing.T) {
 	ctx := context.Background()
 	sp := blobio.NewClient()

@@ -118,7 +118,7 @@ var metadataAddresses = []netip.Prefix{
 }
 
 // IsMetadataAddress reports whether an address is one of a cloud's metadata services, or of a kind on which they
-// live. An https driver asks again when it dials, because a name may resolve to anything.
+// live. An https driver retries when it dials, because a name may resolve to anything.
 func IsMetadataAddress(addr netip.Addr) bool {
 	addr = embedded(addr.WithZone("").Unmap())
 	for _, p := range metadataAddresses {
@@ -138,7 +138,7 @@ func embedded(addr netip.Addr) netip.Addr {
 	b := addr.As16()
 	switch {
 	case netip.MustParsePrefix("64:ff9b::/96").Contains(addr), netip.MustParsePrefix("::/96").Contains(addr):
-		if b[12] != 0 { // ::1 and its neighbours are themselves
+		if b[12] != 0 { // ::1 and adjacent addresses are themselves
 			return netip.AddrFrom4([4]byte(b[12:16]))
 		}
 	case netip.MustParsePrefix("2002::/16").Contains(addr):

@@ -77,7 +77,7 @@ func canonicalAuthority(raw string, l Location) (Location, error) {
 
 // AzureDomains are those of Microsoft below which storage accounts lie: the public cloud first, the sovereign ones,
 // DNS zones and OneLake. Tokens and signatures are sent to hosts below them, and to no other host unless it was
-// named as the endpoint: a reference in a shard must not be able to ask for them.
+// named as the endpoint: a reference in a shard must not be able to request them.
 var AzureDomains = []string{"core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "core.cloudapi.de",
 	"storage.azure.net", oneLake}
 

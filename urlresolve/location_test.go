@@ -28,7 +28,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// TestObjectURLs is the table of format note 01 §16.1, as far as it does not name hosts in file URLs, which
+// TestObjectURLs is the table of docs/format/container.md, as far as it does not name hosts in file URLs, which
 // the reference accepts.
 func TestObjectURLs(t *testing.T) {
 	for url, ok := range map[string]bool{

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// pattern compiles an expression when it is first asked for: who starts the command to see its version needs none.
+// pattern compiles an expression when it is first requested: who starts the command to see its version needs none.
 func pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -22,7 +22,7 @@ var policy = Policy{Allow: []Prefix{
 // TestAccepted lists references that resolve, with what they resolve to.
 func TestAccepted(t *testing.T) {
 	for _, test := range []struct{ ref, want string }{
-		// Relative, format note 01 §5.4.
+		// Relative, docs/format/container.md.
 		{"f", "s3://bucket/tables/t/f"},
 		{"d/f", "s3://bucket/tables/t/d/f"},
 		{"a//b", "s3://bucket/tables/t/a//b"},
@@ -71,7 +71,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestRefused lists references that don't resolve, whatever the policy says.
+// TestRefused lists references that don't resolve, whatever the policy states.
 func TestRefused(t *testing.T) {
 	for _, ref := range []string{
 		"",

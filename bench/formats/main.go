@@ -133,7 +133,7 @@ func values(c *bench.Column) arrow.Array {
 	return b.NewArray()
 }
 
-// by says what each format's line is called.
+// by reports what each format's line is called.
 var by = map[fileio.Format]string{
 	fileio.COLE: "COLE", fileio.Layer: "layer file without compression", fileio.Lance: "Lance 2.0, ours",
 	fileio.Parquet: "Parquet with zstd, arrow-go", fileio.Arrow: "Arrow IPC, arrow-go",

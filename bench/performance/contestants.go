@@ -145,7 +145,7 @@ func status(name string) (float64, error) {
 	return kb * 1024, err
 }
 
-// noFilter is what arrow-go says to a filter.
+// noFilter is what arrow-go states to a filter.
 const noFilter = errPeer("no filter")
 
 // arrowGo is arrow-go's Parquet with zstd, read with buffered streams. It gives no rows by a condition.

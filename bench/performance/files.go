@@ -21,7 +21,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// given is a table that everyone stores, and what is asked of it.
+// given is a table that everyone stores, and the requests to it.
 type given struct {
 	Path  string
 	Tasks map[string]task
@@ -102,7 +102,7 @@ func (c python) peak(g *given) (float64, error) {
 	return v.Bytes, err
 }
 
-// tables that are measured, with the rows they have by default; lineitem has as many as its scale says.
+// tables that are measured, with the rows they have by default; lineitem has as many as its scale states.
 var tables = []struct {
 	name string
 	rows int

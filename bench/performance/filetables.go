@@ -49,7 +49,7 @@ func figure(row Row, name string, unit float64, digits int) string {
 	return fmt.Sprintf("%.*f", digits, x/unit)
 }
 
-// cannot tells what failed, in the words of who failed.
+// cannot reports what failed, in the words of who failed.
 func (v *view) cannot(name string) string {
 	var out strings.Builder
 	for _, row := range v.r.of("files") {

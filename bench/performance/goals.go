@@ -12,18 +12,18 @@ import (
 // goal is a line of the table of goals. Its figure is computed from the results, or recorded with the date and what made it.
 type goal struct {
 	ID, Goal string
-	// Figure, Met and Ratio are recorded where nothing computes them; On and By say when and by what.
+	// Figure, Met and Ratio are recorded where nothing computes them; On and By report when and by what.
 	Figure, Ratio string
 	Met           bool
 	On, By        string
-	// Why is said where the goal is missed.
+	// Why is reported where the goal is missed.
 	Why string
 }
 
 //go:embed goals.json
 var recordedGoals []byte
 
-// judged is what results say of a goal.
+// judged is what results state about a goal.
 type judged struct {
 	figure, ratio string
 	met           bool

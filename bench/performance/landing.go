@@ -154,7 +154,7 @@ func (v *view) landings() string {
 	return t.String()
 }
 
-// judgeLanding asks for lineitem from each format that was measured.
+// judgeLanding requests lineitem from each format that was measured.
 func judgeLanding(v *view) judged {
 	worst, figure := 0.0, ""
 	for _, l := range landings {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// machine says where something is measured.
+// machine reports where something is measured.
 func machine() string {
 	model := "unknown processor"
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -22,7 +22,7 @@ func machine() string {
 	return fmt.Sprintf("%s, %d CPUs, %s/%s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 }
 
-// loadAverage is the machine's load over the last minute; 0 where the system doesn't say.
+// loadAverage is the machine's load over the last minute; 0 where the system does not state.
 func loadAverage() (load float64) {
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
 		fmt.Sscan(string(b), &load)

@@ -68,7 +68,7 @@ func partNames() string {
 	return strings.Join(names, ",")
 }
 
-// all measures the parts that are asked for and renders the page. Each part is saved when it is done.
+// all measures the parts that are requested and renders the page. Each part is saved when it is done.
 func (r *run) all(page, record, results, names string, only bool) (err error) {
 	if r.Results, err = load(results); err != nil {
 		return err

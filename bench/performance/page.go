@@ -62,7 +62,7 @@ func (v *view) join(folder string) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-// view makes what templates ask for.
+// view makes what templates request.
 type view struct {
 	r     *Results
 	plots map[string]string

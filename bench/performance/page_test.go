@@ -77,7 +77,7 @@ func TestResultsComeBack(t *testing.T) {
 	same(t, name, string(b))
 }
 
-// What is recorded says when and how.
+// What is recorded reports when and how.
 func TestRecordedFragments(t *testing.T) {
 	good := "recorded: 2026-11-23\ncommand: `go test`\n\n## Title\n\ntext\n"
 	if got, err := recorded(good); err != nil || got != "## Title\n\n*Recorded on 2026-11-23, not with the rest of the page:* `go test`\n\ntext" {

@@ -55,7 +55,7 @@ func show(cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// request is what peers.py is asked: "do" and its arguments.
+// request is the input of peers.py: "do" and its arguments.
 type request map[string]any
 
 // errPeer is what a peer can't do, in its own words.

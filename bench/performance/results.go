@@ -12,7 +12,7 @@ import (
 
 // Results is what was measured: the file that the page is rendered from.
 type Results struct {
-	// Parts tells of each part when and where it was measured.
+	// Parts reports about each part when and where it was measured.
 	Parts map[string]Measured
 	Rows  []Row
 }

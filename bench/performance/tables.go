@@ -40,7 +40,7 @@ func (t *table) add(cells ...string) { t.lines = append(t.lines, "| "+strings.Jo
 
 func (t *table) String() string { return strings.Join(t.lines, "\n") }
 
-// measured says when, where and how the parts were measured.
+// measured reports when, where and how the parts were measured.
 func (v *view) measured() (string, error) {
 	t := newTable("part", "measured", "on", "with", ">load before, after", ">took, s", "by `cd bench &&`")
 	for _, p := range parts {
@@ -125,7 +125,7 @@ func (v *view) scans() string {
 func (v *view) numbers() string { return v.columns(func(row Row) bool { return !isText(row) }) }
 func (v *view) texts() string   { return v.columns(isText) }
 
-// isText says whether a column is one of bench.TextColumns.
+// isText reports whether a column is one of bench.TextColumns.
 func isText(row Row) bool {
 	return strings.HasPrefix(row.Subject, "levels") || strings.HasPrefix(row.Subject, "request lines")
 }

@@ -35,7 +35,7 @@ func child() bool {
 	return true
 }
 
-// inProcess runs a command and tells its cost, those of its children included, and what it printed.
+// inProcess runs a command and reports its cost, those of its children included, and what it printed.
 func inProcess(cmd *exec.Cmd) (cost, []byte, error) {
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints

@@ -92,7 +92,7 @@ func (g *grep) build(ctx context.Context, path, dir string) (c cost, err error) 
 	return c, err
 }
 
-// version is what a program says of itself.
+// version is what a program states about itself.
 func version(program string) string {
 	b, err := exec.Command(program, "--version").Output()
 	if err != nil {

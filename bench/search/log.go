@@ -34,7 +34,7 @@ const (
 
 const (
 	vocabulary = 20_000
-	// slots is how finely the frequencies of words are told apart.
+	// slots is how finely the frequencies of words are distinguished.
 	slots = 1 << 20
 	ids   = 100_000
 )

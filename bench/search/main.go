@@ -14,7 +14,7 @@ import (
 // options of a run.
 type options struct {
 	lines  int
-	turns  int    // how often each query is asked; the best counts
+	turns  int    // how often each query is called; the best counts
 	dir    string // for the log and all files
 	python string // an interpreter that has the peers, or empty
 	only   string // names of contestants, separated by commas; all if empty

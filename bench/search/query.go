@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// kind is what a query asks for.
+// kind is what a query requests.
 type kind string
 
 const (
@@ -16,7 +16,7 @@ const (
 	substring kind = "substring" // lines whose message has a text anywhere
 )
 
-// enough is the processor time of a turn after which a query is asked no more.
+// enough is the processor time of a turn after which a query is not run again.
 const enough = time.Second
 
 // query is one that everyone gets.
@@ -24,7 +24,7 @@ type query struct {
 	Label string `json:"label"`
 	Kind  kind   `json:"kind"`
 	Text  string `json:"text"`
-	// Rows asks for the first rows, all columns, up to so many; else for the number of lines.
+	// Rows requests the first rows, all columns, up to so many; else for the number of lines.
 	Rows int `json:"rows"`
 	// Want is how many lines or rows there are.
 	Want int `json:"want"`

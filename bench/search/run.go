@@ -89,7 +89,7 @@ func measure(ctx context.Context, c contestant, o *options, path string, l *logO
 	return out, out.ask(ctx, c, o, dir, l)
 }
 
-// ask asks a contestant, unless it was asked in an earlier run, and checks the answers.
+// ask asks a contestant, unless it was run in an earlier run, and checks the answers.
 func (r *result) ask(ctx context.Context, c contestant, o *options, dir string, l *logOf) (err error) {
 	kept := map[string]*[]answer{dir + ".local.json": &r.local, dir + ".distant.json": &r.distant}
 	for note, answers := range kept {

@@ -21,7 +21,7 @@ import (
 var slow = blobtest.Cloud
 
 // server answers requests for the files of a folder as S3 does for the objects of a bucket called log: GET and HEAD with ranges, and lists.
-// It is as slow as slow. GET /counters tells what was asked since the last such request, and takes no time.
+// It is as slow as slow. GET /counters reports the requests made since the last such request, and takes no time.
 type server struct {
 	url             string
 	dir             string

@@ -56,7 +56,7 @@ var classes = map[bloberror.Code]error{
 	bloberror.CRC64Mismatch:     blobio.ErrTransient,
 }
 
-// explain finds what the store said, or what the network did in its place.
+// explain finds what the store reported, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
 	var handed *apierror.HandedOut
 	if errors.As(err, &handed) {
@@ -114,7 +114,7 @@ func message(body io.Reader) string {
 	return strings.TrimSpace(first)
 }
 
-// tokenError says that the SDK's chain has no token to send.
+// tokenError reports that the SDK's chain has no token to send.
 type tokenError struct{ err error }
 
 func (e *tokenError) Error() string {
@@ -123,7 +123,7 @@ func (e *tokenError) Error() string {
 		"(or ?credential=anonymous for a public container): " + first
 }
 
-// class tells a service of tokens that is busy, which may pass, from having none.
+// class reports a service of tokens that is busy, which may pass, from having none.
 func (e *tokenError) class() error {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(e.err, &failed) && failed.RawResponse != nil {
@@ -134,7 +134,7 @@ func (e *tokenError) class() error {
 
 func (e *tokenError) Unwrap() error { return e.err }
 
-// checkedToken marks the errors of a chain, so that they are told from the store's.
+// checkedToken marks the errors of a chain, so that they are distinguished from the store's.
 type checkedToken struct{ azcore.TokenCredential }
 
 func (c checkedToken) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {

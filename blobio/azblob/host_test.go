@@ -29,8 +29,8 @@ func watchRequests(t *testing.T) *url.URL {
 	return asked
 }
 
-// TestTokensComeFromTheirCloud: an account of a sovereign cloud is asked with a token of that cloud, if the environment
-// does not say otherwise.
+// TestTokensComeFromTheirCloud: an account of a sovereign cloud gets a token of that cloud, if the environment
+// does not state otherwise.
 func TestTokensComeFromTheirCloud(t *testing.T) {
 	asked := watchRequests(t)
 	t.Setenv("AZURE_TENANT_ID", "tenant")

@@ -23,7 +23,7 @@ import (
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
-// Options are what the parameters of a container's URL say. What is left empty comes from the environment:
+// Options are what the parameters of a container's URL say. The rest empty comes from the environment:
 //
 //	AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY       the account's shared key
 //	AZURE_STORAGE_SAS_TOKEN                        a shared access signature
@@ -33,7 +33,7 @@ import (
 //	AZURE_AUTHORITY_HOST                           who hands out tokens; else the cloud that the account is of
 //
 // Key, signature and connection string are used for the account that the environment names only, so that
-// another account is not asked with them. The zero value is valid.
+// another account gets no request with them. The zero value is valid.
 type Options struct {
 	// Endpoint is ?endpoint=, the URL of the account's blob service; on an address or localhost the account
 	// is the first element of its path, as emulators have it.
@@ -122,7 +122,7 @@ func (o Options) Validate() error {
 	return urlparam.CheckEndpoint(o.Endpoint)
 }
 
-// settings are what the environment says of an account.
+// settings are what the environment states about an account.
 type settings struct{ account, key, sas, endpoint string }
 
 // environment reads the account's settings, the single variables above the connection string.
@@ -151,7 +151,7 @@ func environment() settings {
 	return s
 }
 
-// containerURL is where the container is asked for, without credentials.
+// containerURL is where the container is requested, without credentials.
 func (o Options) containerURL(p Place, env settings) (string, error) {
 	base := o.Endpoint
 	if base == "" && env.account == p.Account {
@@ -189,7 +189,7 @@ func (o Options) serviceURL(p Place) (string, error) {
 	return string(made), err
 }
 
-// client builds the container's client with the credential that was asked for, or the first there is.
+// client builds the container's client with the credential that was requested, or the first there is.
 func (o Options) client(p Place) (*container.Client, error) {
 	env := environment()
 	if env.account != p.Account {
@@ -234,7 +234,7 @@ var authorities = map[string]cloud.Configuration{
 	"core.usgovcloudapi.net": cloud.AzureGovernment,
 }
 
-// token is the SDK's credential of the kind asked for, for accounts below a domain.
+// token is the SDK's credential of the kind requested, for accounts below a domain.
 func (o Options) token(domain string) (azcore.TokenCredential, error) {
 	common, err := o.clientOptions(httptransport.TokenClient)
 	if err != nil {

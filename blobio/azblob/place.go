@@ -22,7 +22,7 @@ type Place struct {
 // defaultDomain is that of the public cloud.
 const defaultDomain = "core.windows.net"
 
-// errPlace says that a URL names no container of a storage account.
+// errPlace reports that a URL names no container of a storage account.
 var errPlace = errors.New("not the location of an Azure blob")
 
 // parseURL reads the location in all its spellings and returns the container and the key inside it:
@@ -32,7 +32,7 @@ var errPlace = errors.New("not the location of an Azure blob")
 //	azblob://CONTAINER/KEY?storage_account=ACCOUNT        also az; the account may come from
 //	                                                      AZURE_STORAGE_ACCOUNT
 //
-// What accounts, domains and containers may be called is said by package urlresolve alone.
+// The names of accounts, domains and containers are checked by package urlresolve alone.
 func parseURL(u *url.URL) (Place, string, error) {
 	plain := *u
 	plain.RawQuery, plain.ForceQuery = "", false

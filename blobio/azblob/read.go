@@ -27,7 +27,7 @@ func (b *Bucket) reads() cloudblob.Options {
 	return cloudblob.Options{BeforeRead: beforeRead, Got: got, Listed: b.listed, Explain: explain, ListPage: page}
 }
 
-// errHook says that gocloud asked Azure in a way that this package does not know.
+// errHook reports that gocloud passed an Azure request of an unknown type.
 var errHook = errors.New("not a request of gocloud.dev/blob/azureblob")
 
 func beforeRead(as func(any) bool, r cloudblob.Read) error {
@@ -72,7 +72,7 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 // directory is what accounts with a hierarchical namespace list between the blobs.
 const directory = "directory"
 
-// listed is what a list tells of a blob; ok is false for what is none. The key is the store's own, but for a
+// listed is what a list reports about a blob; ok is false for what is none. The key is the store's own, but for a
 // container that somebody else opened, perhaps below a prefix.
 func (b *Bucket) listed(o *gocloud.ListObject) (key, etag string, ok bool) {
 	var item container.BlobItem

@@ -34,8 +34,8 @@ func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 	return nil
 }
 
-// bodyChecksum is a policy that says of a whole blob's MD5 that it is also the body's: gocloud's writer has no way to
-// send one, and of its header the store keeps what it is told.
+// bodyChecksum is a policy that sends a whole blob's MD5 as the body's: gocloud's writer has no way to
+// send one, and of its header the store keeps what the request states.
 type bodyChecksum struct{}
 
 // bodyMD5 is spelled as the SDK looks for it when it signs.
@@ -50,7 +50,7 @@ func (bodyChecksum) Do(req *policy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
-// blobMD5 is what a request says of the whole blob's MD5, in a header that the SDK spells in small letters.
+// blobMD5 is what a request states about the whole blob's MD5, in a header that the SDK spells in small letters.
 func blobMD5(header http.Header) []string {
 	for name, values := range header {
 		if strings.EqualFold(name, "x-ms-blob-content-md5") {

@@ -9,9 +9,9 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// SendsChecksums checks that an upload of one request and one in parts carry checksums by which the store can tell
+// SendsChecksums checks that an upload of one request and one in parts carry checksums by which the store can detect
 // a body that arrived damaged. Matches compares the body of an upload's request with the checksum that the request
-// has; told is false where it has none. Requests that are no uploads, and what they are answered, are the
+// has; told is false where it has none. Requests that are not uploads, and what they are answered, are the
 // handler's.
 func SendsChecksums(t *testing.T, open func(t *testing.T, handler http.HandlerFunc) blobio.Bucket,
 	handler http.HandlerFunc, upload func(r *http.Request) bool, matches func(r *http.Request, body []byte) (told, same bool)) {

@@ -42,7 +42,7 @@ type Driver struct {
 	Mounts map[string]string
 	// Forbidden are URLs that hold Secret, which are refused.
 	Forbidden []string
-	// Params are parameters of URLs, and what the error about them says, empty where they are fine.
+	// Params are parameters of URLs, and what the error about them states, empty where they are fine.
 	Params map[string]string
 	// Secret stands in Forbidden and some of Params, and must not stand in an error.
 	Secret string

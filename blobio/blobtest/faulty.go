@@ -283,7 +283,7 @@ func (f *Faulty) Delete(ctx context.Context, key string, opts blobio.DeleteOptio
 func (f *Faulty) Close() error { return f.bucket.Close() }
 
 // Walk proves that a piece of work survives a fault at each of its requests. For n = 1, 2, … it makes a bucket
-// by fresh, plays the script for n and calls work, until a run has made fewer than n requests. It returns how many runs had their fault. work asserts what must hold after a fault; it is told n.
+// by fresh, plays the script for n and calls work, until a run has made fewer than n requests. It returns how many runs had their fault. work asserts what must hold after a fault; it receives n.
 func Walk(t *testing.T, script func(n int) string, fresh func(t *testing.T) blobio.Bucket, work func(t *testing.T, n int, bucket *Faulty)) int {
 	t.Helper()
 	broken, err := fault.Walk(func(n int) (int, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// testRanges: exactly the bytes asked for, or ErrRange; the size is known from the answer.
+// testRanges: exactly the bytes requested, or ErrRange; the size is known from the answer.
 func testRanges(t *testing.T, s *suite) {
 	const size = 10_000
 	key, data := s.seed(t, "object", size)

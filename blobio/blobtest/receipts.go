@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// Receipts is a bucket whose store says of each object that it takes the MD5 of the content, as S3 does.
+// Receipts is a bucket whose store states about each object that it takes the MD5 of the content, as S3 does.
 type Receipts struct{ blobio.Bucket }
 
 // Create implements blobio.Bucket.

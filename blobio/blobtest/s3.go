@@ -159,7 +159,7 @@ func (s *S3) etag(e, where string) string {
 	return `"` + e + `"`
 }
 
-// s3Kind is what a request asks for.
+// s3Kind is what a request names.
 func s3Kind(r *http.Request, key string) string {
 	q := r.URL.Query()
 	switch {
@@ -254,7 +254,7 @@ func (s *S3) skewed(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// answer does what a request asks for.
+// answer does what a request names.
 func (s *S3) answer(w http.ResponseWriter, r *http.Request, kind, key string, body []byte, n int) {
 	switch kind {
 	case "get", "head":
@@ -323,7 +323,7 @@ func (s *S3) read(w http.ResponseWriter, r *http.Request, key string) {
 	sendPart(w, r, status, part, s.has)
 }
 
-// ranged gives what a request asks for of an object; ok is false if the request was answered.
+// ranged gives what a request names of an object; ok is false if the request was answered.
 func (s *S3) ranged(w http.ResponseWriter, r *http.Request, body []byte) (part []byte, status int, ok bool) {
 	spec, ranged := strings.CutPrefix(r.Header.Get("Range"), "bytes=")
 	if !ranged || s.has("ignore-range") {
@@ -507,7 +507,7 @@ func (s *S3) complete(w http.ResponseWriter, r *http.Request, key string, body [
 }
 
 // list answers a page. Quirks: page=N, list-v1-only (no list type 2: no token), nextmarker, list-v2-refused, repeat-token,
-// no-token, empty-page (each second page has no keys and the token that was asked for; =always: all have), marker-ignored, stray-key, list-no-mtime, list-no-size, enc-always, enc-declared, enc-never.
+// no-token, empty-page (each second page has no keys and the token that was requested; =always: all have), marker-ignored, stray-key, list-no-mtime, list-no-size, enc-always, enc-declared, enc-never.
 func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	v2 := q.Get("list-type") == "2"
 	if v2 && s.has("list-v2-refused") {

@@ -28,10 +28,10 @@ type Store struct {
 	// PageKeys is how many objects the test of long lists creates, 40 if 0. It should be more
 	// than twice what the store lists in one request.
 	PageKeys int
-	// IgnoresPins is the reason why the store can't be asked for a pinned read, as emulators that ignore
+	// IgnoresPins is the reason why the store can't be sent a request for a pinned read, as emulators that ignore
 	// conditions on reads; the test is skipped with it.
 	IgnoresPins string
-	// NoReadETags is the reason why reads tell no ETag although Stat does.
+	// NoReadETags is the reason why reads report no ETag although Stat does.
 	NoReadETags string
 	// IgnoresDeletePins is the same for a delete with an ETag.
 	IgnoresDeletePins string

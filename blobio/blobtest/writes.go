@@ -264,7 +264,7 @@ func testListPages(t *testing.T, s *suite) {
 	wantClass(t, last, blobio.ErrCanceled)
 }
 
-// testCopy makes an object of one's own bytes and of ranges of another, where the driver says that the store copies such: the same bytes are there, fewer were
+// testCopy makes an object of one's own bytes and of ranges of another, where the driver reports that the store copies such: the same bytes are there, fewer were
 // sent, and a range or an object that is not there makes none.
 func testCopy(t *testing.T, s *suite) {
 	ctx := t.Context()
@@ -433,7 +433,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pattern is n bytes that tell who wrote them.
+// pattern is n bytes that identify their writer.
 func pattern(who, n int) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "%07d.", who), n/8+1)[:n]
 }

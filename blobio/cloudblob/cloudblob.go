@@ -26,11 +26,11 @@ import (
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
-// Read is what one read asks for.
+// Read is what one read requests.
 type Read struct {
-	// Off is the first byte; negative asks for the last N bytes.
+	// Off is the first byte; negative requests the last N bytes.
 	Off int64
-	// N is how many bytes; negative asks for all from Off on.
+	// N is how many bytes; negative requests all from Off on.
 	N int64
 	// Key of the object, which gocloud may have spelled in another way.
 	Key string
@@ -38,7 +38,7 @@ type Read struct {
 	IfMatch string
 }
 
-// Got is what the answer to a read told.
+// Got is the metadata in the response to a read.
 type Got struct {
 	// ETag of the object.
 	ETag string
@@ -69,11 +69,11 @@ type Options struct {
 	BeforeRead func(as func(any) bool, r Read) error
 	// Got reads an answer by the provider's type. Nil: the ETag is not known.
 	Got func(r *blob.Reader) (Got, error)
-	// Suffix: BeforeRead can ask for the last bytes of an object of unknown size.
+	// Suffix: BeforeRead can request the last bytes of an object of unknown size.
 	Suffix bool
-	// Tail reads the last bytes in the provider's own way, where no hook can ask for them.
+	// Tail reads the last bytes in the provider's own way, where no hook can request them.
 	Tail func(ctx context.Context, r Read) (io.ReadCloser, Got, error)
-	// Head asks for an object without its content in the provider's own way. Its size is -1 where the answer does not
+	// Head requests an object without its content in the provider's own way. Its size is -1 where the answer does not
 	// state it. Nil: by gocloud's attributes.
 	Head func(ctx context.Context, key string) (blobio.Info, error)
 	// List gives the page of a list behind a token, empty for the first one, and the token of the next, empty for the
@@ -81,10 +81,10 @@ type Options struct {
 	List func(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error)
 	// BeforeList sets options of the provider's request; as blob.ListOptions.BeforeList.
 	BeforeList func(as func(any) bool) error
-	// Listed reads what a list told of an object by the provider's type; ok is false for what is no object.
-	// Nil: lists tell no ETags.
+	// Listed reads what a list reported about an object by the provider's type; ok is false for what is not an object.
+	// Nil: lists have no ETags.
 	Listed func(o *blob.ListObject) (key, etag string, ok bool)
-	// Explain finds what the store said in an error, and its class: one of blobio's. Nil: gocloud's codes
+	// Explain finds what the store reported in an error, and its class: one of blobio's. Nil: gocloud's codes
 	// decide, which call some refusals "not found".
 	Explain func(ctx context.Context, err error) (cause, class error)
 
@@ -148,7 +148,7 @@ func FromBucket(rootURL string, bucket *blob.Bucket, opts Options) *Bucket {
 	return b
 }
 
-// hooked reports whether reads have conditions and tell ETags.
+// hooked reports whether reads have conditions and return ETags.
 func (o Options) hooked() bool { return o.BeforeRead != nil && o.Got != nil }
 
 // Limits names what the bucket can't promise, one sentence each.
@@ -208,7 +208,7 @@ var kinds = map[httptransport.Kind]blobio.Counters{
 	httptransport.Delete: {Deletes: 1, Depth: 1},
 }
 
-// counted gives a context in which the transport counts what is asked of the store.
+// counted gives a context in which the transport counts the requests to the store.
 func counted(ctx context.Context, trace blobio.Trace) context.Context {
 	return httptransport.Watch(ctx, func(k httptransport.Kind) { trace.Count(kinds[k]) })
 }

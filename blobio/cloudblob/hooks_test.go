@@ -42,7 +42,7 @@ var onePage = map[string]string{
 }
 
 // TestHooksKeepThePrefix: with the hooks of its provider, a bucket below a prefix reads and lists what lies there; a read
-// has its condition, and tells the ETag in one request.
+// has its condition, and reports the ETag in one request.
 func TestHooksKeepThePrefix(t *testing.T) {
 	for name, tc := range map[string]struct {
 		open  func(*testing.T, http.HandlerFunc) *blob.Bucket

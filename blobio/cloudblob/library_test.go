@@ -33,7 +33,7 @@ import (
 )
 
 // The tests of this file show what gocloud and the clouds' libraries do that kept parts of the drivers from being built
-// on them. One that fails tells that a library has changed, and that what was built in its place may go.
+// on them. One that fails reports that a library has changed, and that what was built in its place may go.
 
 // onS3 opens a bucket by gocloud alone on a server that answers as the handler does.
 func onS3(t *testing.T, handler http.HandlerFunc) *blob.Bucket {
@@ -178,8 +178,8 @@ func TestS3LeavesPartsOfACancelledUpload(t *testing.T) {
 	}
 }
 
-// TestS3LostCompletion: of two writers, the one that loses at the completion of its parts is told so where S3 says 412;
-// where it says that two writers met, gocloud's code is that of anything.
+// TestS3LostCompletion: of two writers, the one that loses at the completion of its parts is notified where S3 states 412;
+// where it reports that two writers met, gocloud's code is that of anything.
 func TestS3LostCompletion(t *testing.T) {
 	for _, tc := range []struct {
 		status int
@@ -201,7 +201,7 @@ func TestS3LostCompletion(t *testing.T) {
 	}
 }
 
-// TestGCSReopensABrokenBody: each time a body breaks, the rest is asked for, unseen by the caller: here once a byte.
+// TestGCSReopensABrokenBody: each time a body breaks, the rest is requested, unseen by the caller: here once a byte.
 func TestGCSReopensABrokenBody(t *testing.T) {
 	const size = 40
 	asked := 0

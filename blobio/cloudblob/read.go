@@ -95,7 +95,7 @@ func (b *Bucket) getPortable(ctx context.Context, key string, span httprange.Spa
 	return d, nil
 }
 
-// stated refuses a body that has bytes although its size is said to be 0: gocloud has no word for a size that the store
+// stated refuses a body that has bytes although its size is reported to be 0: gocloud has no word for a size that the store
 // did not state.
 func stated(d *httprange.Download) error {
 	n, err := io.ReadFull(d.Body, make([]byte, 1))
@@ -153,12 +153,12 @@ func (b *Bucket) head(ctx context.Context, key string) (info blobio.Info, err er
 }
 
 // mostEmptyPages is how many pages without a key may follow one another: stores send them where much was deleted. Of those
-// that have the token which was asked for, mostSamePages may.
+// that have the token which was requested, mostSamePages may.
 const mostEmptyPages, mostSamePages = 10_000, 10
 
 // List implements blobio.BucketReader, in the order of the keys' bytes where the store keeps one. The transport
 // counts where it sees the requests: a page may take several. A token that comes again, pages without end that hold no
-// key and keys that were not asked for end the list in an error.
+// key and keys that were not requested end the list in an error.
 func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		seen, empty, same := map[[16]byte]bool{}, 0, 0
@@ -211,7 +211,7 @@ func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOption
 }
 
 // fewer is by what a page is smaller after one that failed. gocloud fills a page by any number of requests, where a store gives fewer keys
-// than it was asked for, and begins again where one of them fails; a page of one key is one request.
+// than it was requested, and begins again where one of them fails; a page of one key is one request.
 const fewer = 16
 
 // page gives the objects of one page, and the token of the next. It has most keys where gocloud makes the request.
@@ -262,7 +262,7 @@ func (b *Bucket) timed(ctx context.Context, page []blobio.Info) ([]blobio.Info, 
 	return out, nil
 }
 
-// listed is what a list tells of an object; ok is false for what is none.
+// listed is what a list reports about an object; ok is false for what is none.
 func (b *Bucket) listed(o *blob.ListObject) (info blobio.Info, ok bool) {
 	info = blobio.Info{Key: o.Key, Size: o.Size, ModTime: o.ModTime}
 	if o.IsDir || b.opts.Listed == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// defaultContentType of an object about which nothing was said.
+// defaultContentType of an object about which nothing was reported.
 const defaultContentType = "application/octet-stream"
 
 // Create implements blobio.Bucket. The condition that the key is free stands on the request that makes the object:
@@ -136,7 +136,7 @@ func (o *object) Drop(ctx context.Context) error {
 	return nil
 }
 
-// conditionally makes an object if there is none. A store without conditions is asked with a HEAD before.
+// conditionally makes an object if there is none. A store without conditions is called with a HEAD before.
 func (o *object) conditionally(ctx context.Context, make func(ctx context.Context, ifAbsent bool) error) error {
 	ctx = counted(ctx, o.trace)
 	if err := o.b.ready(ctx); err != nil {
@@ -160,7 +160,7 @@ func (o *object) conditionally(ctx context.Context, make func(ctx context.Contex
 	return o.settle(ctx, err)
 }
 
-// absent is nil if the store says that there is no object.
+// absent is nil if the store reports that there is no object.
 func (o *object) absent(ctx context.Context) error {
 	_, err := o.b.head(ctx, o.key)
 	if err == nil {
@@ -172,9 +172,9 @@ func (o *object) absent(ctx context.Context) error {
 	return err
 }
 
-// settle deals with answers that don't say how a write ended: a conflict is not yet a loss, and an upload that the
+// settle deals with answers that don't report how a write ended: a conflict is not yet a loss, and an upload that the
 // store no longer knows may have been committed by a request whose answer was lost. If an object is there by now,
-// its content will tell whose it is.
+// its content identifies its writer.
 func (o *object) settle(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// disk is what a write asks of the operating system, so that a test can cut the power between any two steps.
+// disk is the calls of a write to the operating system, so that a test can cut the power between any two steps.
 type disk interface {
 	// Create begins a file that is to get the name path.
 	Create(path string) (file, error)
@@ -85,7 +85,7 @@ func (f *namedFile) Discard() {
 	_ = os.Remove(f.temp)
 }
 
-// tempName is a name beside path. A name of the full 255 bytes that most file systems allow leaves no room, so
+// tempName is a name beside path. A name of the full 255 bytes that most file systems allow leaves no space, so
 // the name's end is dropped.
 func tempName(path string) string {
 	dir, name := filepath.Split(path)

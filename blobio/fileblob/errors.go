@@ -24,7 +24,7 @@ func (b *Bucket) fail(op, key string, err error) error {
 		return nil
 	}
 	c := class(err)
-	if op == "create" && c == blobio.ErrNotFound { // of a folder on the way: no object was asked for
+	if op == "create" && c == blobio.ErrNotFound { // of a folder on the way: no object was requested
 		c = blobio.ErrDenied
 	}
 	return blobio.NewError(op, b.url(key), c, cause(err))

@@ -62,10 +62,10 @@ var _ interface {
 // Open opens a folder, which need not exist yet.
 func Open(dir string) *Bucket { return &Bucket{dir: filepath.Clean(dir), disk: osDisk{}} }
 
-// Local tells blobio that there is nothing to retry or to limit.
+// Local informs blobio that there is nothing to retry or to limit.
 func (b *Bucket) Local() bool { return true }
 
-// Nearby tells blobio that a read costs next to nothing beside its bytes.
+// Nearby informs blobio that a read costs next to nothing beside its bytes.
 func (b *Bucket) Nearby() bool { return true }
 
 // Close implements blobio.Bucket.
@@ -147,7 +147,7 @@ func (b *Bucket) LeadsOut(key string, folders []string) bool {
 	}
 	at, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return false // opening it will say why
+		return false // opening it will report why
 	}
 	for _, folder := range folders {
 		within, err := filepath.EvalSymlinks(filepath.Join(b.dir, filepath.FromSlash(folder)))
@@ -187,7 +187,7 @@ func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// notRegular is why what has this mode is no object: a folder is none, a FIFO or a device is refused.
+// notRegular is why what has this mode is not an object: a folder is none, a FIFO or a device is refused.
 func notRegular(mode os.FileMode) error {
 	if mode.IsDir() {
 		return errNoFile
@@ -195,7 +195,7 @@ func notRegular(mode os.FileMode) error {
 	return errSpecial
 }
 
-// fileInfo is what package os tells of a file.
+// fileInfo is what package os reports about a file.
 func fileInfo(key string, st os.FileInfo) blobio.Info { return stateOf(st).info(key) }
 
 // etag puts numbers together.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inode tells a file from another one of the same name, size and time; 0 where the system doesn't say.
+// inode distinguishes a file from another one of the same name, size and time; 0 where the system has none.
 func inode(st os.FileInfo) uint64 {
 	if s, ok := st.Sys().(*syscall.Stat_t); ok {
 		return s.Ino

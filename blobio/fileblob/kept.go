@@ -16,7 +16,7 @@ type fileState struct {
 	mode     os.FileMode // its type alone
 }
 
-// stateOf is the state of a file that package os tells of.
+// stateOf is the state of a file that package os reports about.
 func stateOf(st os.FileInfo) fileState {
 	return fileState{size: st.Size(), modified: st.ModTime(), inode: inode(st), mode: st.Mode().Type()}
 }
@@ -26,7 +26,7 @@ func (s fileState) info(key string) blobio.Info {
 	return blobio.Info{Key: key, Size: s.size, ModTime: s.modified, ETag: etag(s.inode, uint64(s.modified.UnixNano()), uint64(s.size))}
 }
 
-// object is info of a file that is an object, and the one that a condition asks for, if there is one.
+// object is info of a file that is an object, and the one that a condition requests, if there is one.
 func (s fileState) object(key, ifMatch string) (blobio.Info, error) {
 	if s.mode != 0 {
 		return blobio.Info{}, notRegular(s.mode)
@@ -44,7 +44,7 @@ type keptFile struct {
 	info blobio.Info
 }
 
-// openKept is open for a read of a range. kept says that the file is not the caller's to close.
+// openKept is open for a read of a range. kept reports that the file is not the caller's to close.
 func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptions) (f *keptFile, info blobio.Info, kept bool, err error) {
 	if k, ok := opts.Open.Get(b, key).(*keptFile); ok && !b.closed.Load() && ctx.Err() == nil {
 		info, err := k.now(key)
@@ -76,7 +76,7 @@ func (b *Bucket) openRange(ctx context.Context, key, ifMatch string) (*keptFile,
 	return f, nil
 }
 
-// now tells of the file as it is now: somebody may write into it.
+// now is the state of the file at this time: somebody may write into it.
 func (k *keptFile) now(key string) (blobio.Info, error) {
 	st, err := k.state()
 	if err != nil {

@@ -172,7 +172,7 @@ func (d *fragile) after(t *testing.T, live string, allNames, zeros bool) *Bucket
 }
 
 // TestPowerCut cuts the power before each operation of a write of several objects. Whatever the disk then
-// holds, each object is whole or absent, and whole if its Close said so.
+// holds, each object is whole or absent, and whole if its Close succeeded.
 func TestPowerCut(t *testing.T) {
 	for _, named := range []bool{true, false} {
 		t.Run(fmt.Sprintf("named=%v", named), func(t *testing.T) { cutPower(t, named) })
@@ -241,7 +241,7 @@ func checkAfterCut(t *testing.T, b *Bucket, keys []string, data []byte, done map
 	}
 }
 
-// TestFullDisk fills the disk at each operation: the error says so, no object is there, and nothing is left of
+// TestFullDisk fills the disk at each operation: the error reports it, no object is there, and nothing is left of
 // the attempt.
 func TestFullDisk(t *testing.T) {
 	for _, named := range []bool{true, false} {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rangedFile is a file that is opened for reads of ranges. An os.File would do, but is made ready for more than that: opening it asks the poller of the
+// rangedFile is a file that is opened for reads of ranges. An os.File would do, but is made ready for more than that: opening it registers with the poller of the
 // runtime, which knows no files, and its state is an object each time.
 type rangedFile struct{ fd atomic.Int64 } // -1: it is closed
 
@@ -28,7 +28,7 @@ func (f *rangedFile) open(path string) error {
 	}
 }
 
-// state tells of the file as it is now.
+// state is the state of the file at this time.
 func (f *rangedFile) state() (fileState, error) {
 	fd := f.fd.Load()
 	if fd < 0 {
@@ -55,7 +55,7 @@ func (f *rangedFile) state() (fileState, error) {
 
 // Bytes that the system has in memory are copied by it at some ten to twenty bytes a nanosecond. A call of more than 20 µs is long for the runtime: where it has one
 // processor, it gives that to another thread meanwhile and has to get it back, which costs as much again. So up to longRead bytes are read by
-// pieces of shortCall, 6 to 13 µs each; more take long anyway, and may come from a disk, which likes to be asked for all.
+// pieces of shortCall, 6 to 13 µs each; more take long anyway, and may come from a disk, which is faster with one request for all.
 const longRead, shortCall = 1 << 20, 128 << 10
 
 // ReadAt implements io.ReaderAt.

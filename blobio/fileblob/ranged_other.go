@@ -13,7 +13,7 @@ func (f *rangedFile) open(path string) (err error) {
 	return err
 }
 
-// state tells of the file as it is now.
+// state is the state of the file at this time.
 func (f *rangedFile) state() (fileState, error) {
 	st, err := f.Stat()
 	if err != nil {

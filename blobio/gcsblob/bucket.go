@@ -57,7 +57,7 @@ type Bucket struct {
 
 var _ blobio.Bucket = (*Bucket)(nil)
 
-// Open opens the bucket name. No request is made to the store; finding credentials may ask the instance.
+// Open opens the bucket name. No request is made to the store; finding credentials may call the instance.
 func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/blobio/blobtest"
 )
 
-// TestUploadsCarryChecksums: GCS is told the CRC32C of an object with its content, and compares.
+// TestUploadsCarryChecksums: GCS gets the CRC32C of an object with its content, and compares.
 func TestUploadsCarryChecksums(t *testing.T) {
 	const content = "123456789"
 	const crc = "4waSgw==" // the check value of CRC-32C, 0xE3069283, big-endian in base64

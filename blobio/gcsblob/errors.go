@@ -25,7 +25,7 @@ var classes = map[string]error{
 	"conditionNotMet":       blobio.ErrExists,
 }
 
-// explain finds what the store said, or what the network did in its place.
+// explain finds what the store reported, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
 	var handed *apierror.HandedOut
 	if errors.As(err, &handed) {
@@ -76,12 +76,12 @@ func reason(e *googleapi.Error) (code, message string) {
 	return body.Error.Errors[0].Reason, body.Error.Message
 }
 
-// unauthenticated is the refusal of the service that hands out tokens, without what it was asked.
+// unauthenticated is the refusal of the token service, without the request.
 func unauthenticated(status int) (cause, class error) {
 	return &apierror.Error{Status: status, Code: "token", Message: "no access token was issued"}, apierror.OfTokenStatus(status)
 }
 
-// credentialsError says that there are no application default credentials.
+// credentialsError reports that there are no application default credentials.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {

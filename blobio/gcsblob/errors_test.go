@@ -86,7 +86,7 @@ func TestOptionsReachTheStore(t *testing.T) {
 	}
 }
 
-// TestUniverseDomain: the store of another universe is asked, and no other.
+// TestUniverseDomain: requests go to the store of another universe, and to no other.
 func TestUniverseDomain(t *testing.T) {
 	t.Setenv("STORAGE_EMULATOR_HOST", "")
 	b := blobtest.OpenURL[*Bucket](t, OpenURL, "gs://b?access_id=-&universe_domain=cloud.invalid")

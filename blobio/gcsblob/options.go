@@ -21,12 +21,12 @@ import (
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
-// Options are what the parameters of a bucket's URL say. What is left empty comes from the environment, as
+// Options are what the parameters of a bucket's URL say. The rest empty comes from the environment, as
 // everywhere in Google's libraries: application default credentials (GOOGLE_APPLICATION_CREDENTIALS, gcloud,
 // workload identity, the instance's account), STORAGE_EMULATOR_HOST. The zero value is valid.
 type Options struct {
 	// Endpoint is ?endpoint=, scheme and host of the store; one on an address or localhost is an emulator
-	// and is asked without credentials.
+	// and gets requests without credentials.
 	Endpoint string
 	// Anonymous is ?anonymous=true: requests carry no credentials.
 	Anonymous bool
@@ -107,7 +107,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// endpoint is where the store is asked; empty for Google's own. An emulator needs no credentials.
+// endpoint is where requests go; empty for Google's own. An emulator needs no credentials.
 func (o Options) endpoint() (base string, emulator bool) {
 	base = o.Endpoint
 	if base == "" {

@@ -25,7 +25,7 @@ func (b *Bucket) reads() cloudblob.Options {
 	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, Listed: b.listed, Explain: explain, ListPage: b.opts.ListPage}
 }
 
-// errHook says that gocloud asked GCS in a way that this package does not know.
+// errHook reports that gocloud passed a GCS request of an unknown type.
 var errHook = errors.New("not a request of gocloud.dev/blob/gcsblob")
 
 // beforeRead sets the condition, and the key as it is: gocloud escapes "../". A bucket that somebody else opened may
@@ -50,7 +50,7 @@ func got(r *blob.Reader) (cloudblob.Got, error) {
 	return told(from)
 }
 
-// told is what the answer to a read says of the object.
+// told is the metadata of the object in the response to a read.
 func told(r *storage.Reader) (cloudblob.Got, error) {
 	if r.Attrs.Decompressed {
 		return cloudblob.Got{}, fmt.Errorf("%w: the object has a Content-Encoding and was unpacked on the way", blobio.ErrUnknown)
@@ -76,7 +76,7 @@ func size(a *storage.ObjectAttrs) int64 {
 	return a.Size
 }
 
-// tail reads the last bytes. gocloud refuses to ask for them, and hands out no reader's beginning by a hook.
+// tail reads the last bytes. gocloud refuses to request them, and hands out no reader's beginning by a hook.
 func (b *Bucket) tail(ctx context.Context, r cloudblob.Read) (io.ReadCloser, cloudblob.Got, error) {
 	from, err := ifMatch(b.handle.Object(r.Key), r.IfMatch).NewRangeReader(ctx, -r.N, -1)
 	if err != nil {
@@ -90,7 +90,7 @@ func (b *Bucket) tail(ctx context.Context, r cloudblob.Read) (io.ReadCloser, clo
 	return from, got, nil
 }
 
-// head asks for the metadata by the native client: gocloud's attributes have another ETag than reads.
+// head requests the metadata by the native client: gocloud's attributes have another ETag than reads.
 func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	a, err := b.handle.Object(key).Attrs(ctx)
 	if err != nil {

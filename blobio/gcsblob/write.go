@@ -108,7 +108,7 @@ func (p *parts) Commit(ctx context.Context, _ int, _ bool) error {
 		return err
 	}
 	made := p.w.Attrs()
-	if made.Size == p.size && (made.CRC32C == 0 || made.CRC32C == p.crc) { // a store that says nothing is believed
+	if made.Size == p.size && (made.CRC32C == 0 || made.CRC32C == p.crc) { // a store that states nothing is believed
 		return nil
 	}
 	return p.unmake(ctx, made)

@@ -187,10 +187,10 @@ func (b *Bucket) get(ctx context.Context, key string, span httprange.Span, opts 
 	return httprange.Download{Body: resp.Body, Info: info, At: e.At, End: e.End}, err
 }
 
-// told is what the headers tell of the object and of what the body holds.
+// told is the metadata of the object and of the body in the headers.
 func told(key string, resp *http.Response) (info blobio.Info, e httprange.Extent, err error) {
 	info = blobio.Info{Key: key, ETag: resp.Header.Get("ETag")}
-	info.ModTime, _ = http.ParseTime(resp.Header.Get("Last-Modified")) // left zero where it is not told
+	info.ModTime, _ = http.ParseTime(resp.Header.Get("Last-Modified")) // left zero where the response has none
 	e, err = httprange.ParseContentRange(resp.Header.Get("Content-Range"), resp.ContentLength)
 	info.Size = e.Size
 	return info, e, err

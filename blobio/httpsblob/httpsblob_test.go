@@ -158,7 +158,7 @@ func TestOddServers(t *testing.T) {
 				t.Errorf("%v (class %v), want %v", err, blobio.Class(err), test.class)
 			}
 			want := int64(1)
-			if test.name == "no size" { // is asked for by a HEAD, and by a range of one byte
+			if test.name == "no size" { // is requested by a HEAD, and by a range of one byte
 				want = 3
 			}
 			if got := asked.Load(); got != want {

@@ -74,7 +74,7 @@ func Open(name string) *Bucket {
 // New opens a bucket that no URL names, for tests.
 func New() *Bucket { return &Bucket{store: newStore()} }
 
-// Local tells blobio that there is nothing to retry or to limit.
+// Local informs blobio that there is nothing to retry or to limit.
 func (b *Bucket) Local() bool { return true }
 
 func (b *Bucket) fail(op, key string, class, cause error) error {

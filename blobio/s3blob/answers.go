@@ -50,7 +50,7 @@ var regions = []*regexp.Regexp{
 	regexp.MustCompile(`<Endpoint>[^<]*s3[.-]([a-z]{2}[a-z0-9-]*-[0-9])\.amazonaws`),
 }
 
-// findRegion reads what a refusal says of the region, into the header where AWS says it.
+// findRegion reads what a refusal states about the region, into the header where AWS states it.
 func findRegion(resp *http.Response) {
 	const most = 64 << 10
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, most))

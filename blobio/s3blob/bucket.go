@@ -10,7 +10,7 @@
 //	List                          1 LIST per 1,000 keys
 //	Create … Close                1 PUT up to a part, else 2 POSTs and a PUT per part
 //	CopyRange                     1 PUT per GiB
-//	Delete                        1 HEAD and 1 DELETE: S3 does not tell whether there was something
+//	Delete                        1 HEAD and 1 DELETE: S3 does not report whether there was something
 //
 // The parameters of a bucket's URL are those of Options.
 package s3blob

@@ -57,7 +57,7 @@ var classes = map[string]error{
 // regionHeader names the region a bucket lies in, also on answers that refuse.
 const regionHeader = "X-Amz-Bucket-Region"
 
-// credentialsError says that the SDK's chain has no credentials to sign with.
+// credentialsError reports that the SDK's chain has no credentials to sign with.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
@@ -65,7 +65,7 @@ func (e *credentialsError) Error() string {
 		"(set them, or ?anonymous=true for a public bucket): " + apierror.OneLine(apierror.Redact(e.err))
 }
 
-// class tells a service of tokens that is busy or away, which may pass, from having none. A machine that is
+// class reports a service of tokens that is busy or away, which may pass, from having none. A machine that is
 // no instance has no instance metadata either, and will have none later.
 func (e *credentialsError) class(ctx context.Context) error {
 	var response *awshttp.ResponseError
@@ -80,7 +80,7 @@ func (e *credentialsError) class(ctx context.Context) error {
 
 func (e *credentialsError) Unwrap() error { return e.err }
 
-// checkedCredentials marks the errors of a chain, so that they are told from the store's.
+// checkedCredentials marks the errors of a chain, so that they are distinguished from the store's.
 type checkedCredentials struct{ aws.CredentialsProvider }
 
 func (c checkedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
@@ -91,7 +91,7 @@ func (c checkedCredentials) Retrieve(ctx context.Context) (aws.Credentials, erro
 	return got, err
 }
 
-// explain finds what the store said, or what the network did in its place.
+// explain finds what the store reported, or what the network did in its place.
 func explain(ctx context.Context, err error) (cause, class error) {
 	var handed *apierror.HandedOut
 	if errors.As(err, &handed) {
@@ -169,7 +169,7 @@ func clockOff(said *apierror.Error, response *awshttp.ResponseError) time.Durati
 	return off
 }
 
-// wrongRegion reports a refusal that is about the region, or the endpoint, that was asked.
+// wrongRegion reports a refusal that is about the region, or the endpoint, that was called.
 func wrongRegion(said *apierror.Error, response *awshttp.ResponseError) bool {
 	switch said.Code {
 	case "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "InvalidRegionName", "PermanentRedirect", "TemporaryRedirect":
@@ -182,7 +182,7 @@ func wrongRegion(said *apierror.Error, response *awshttp.ResponseError) bool {
 	return apierror.Redirected(said.Status, response.Response.Header) != "" || named && (said.Status == http.StatusBadRequest || said.Code == "SignatureDoesNotMatch")
 }
 
-// elsewhere says where a bucket lies, if the store does, and how to say it.
+// elsewhere reports where a bucket lies, if the store does, and how to say it.
 func elsewhere(message string, response *awshttp.ResponseError) string {
 	region := ""
 	if response != nil && response.Response != nil {
@@ -237,7 +237,7 @@ func refusesCondition(ctx context.Context, err error) bool {
 		(strings.Contains(words, "if-none-match") || strings.Contains(words, "implies functionality") || strings.Contains(words, "conditional"))
 }
 
-// notImplemented says that the store knows the request but not a header of it.
+// notImplemented reports that the store knows the request but not a header of it.
 func notImplemented(ctx context.Context, err error) bool {
 	cause, _ := explain(ctx, err)
 	said, ok := cause.(*apierror.Error)

@@ -105,7 +105,7 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// TestNoRegionNamesTheSetting: nothing is sent without a region, and the error says how to name it; an endpoint needs none.
+// TestNoRegionNamesTheSetting: nothing is sent without a region, and the error reports how to name it; an endpoint needs none.
 func TestNoRegionNamesTheSetting(t *testing.T) {
 	stub(t, nil, "")
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"} {

@@ -68,7 +68,7 @@ func (c *wire) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Length": {"0"}}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
 }
 
-// TestWhoSigns: by which way the examples of the page get credentials, what they ask the services for, whose key signs the request, and to
+// TestWhoSigns: by which way the examples of the page get credentials, what they request from the services, whose key signs the request, and to
 // which host it goes.
 func TestWhoSigns(t *testing.T) {
 	page, err := os.ReadFile("../../docs/guides/object-stores.md")

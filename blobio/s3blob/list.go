@@ -19,7 +19,7 @@ import (
 	"github.com/shardcat/shardcat/internal/apierror"
 )
 
-// errCutOff says that a list is incomplete and that no answer states how it goes on.
+// errCutOff reports that a list is incomplete and that no answer states how it goes on.
 var errCutOff = fmt.Errorf("%w: the listing is truncated (IsTruncated) but has no continuation token", blobio.ErrUnknown)
 
 // markerToken begins the token of a page of version 1, behind which is the last key before it. The others are the store's own.
@@ -29,7 +29,7 @@ const markerToken = "marker:"
 const tokenToken = "token:"
 
 // list gives one page. Version 2 of the request is the first choice; a store that does not know it, or cuts an answer
-// to it off without a token, is asked by version 1 from there on.
+// to it off without a token, gets requests of version 1 from there on.
 func (b *Bucket) list(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error) {
 	marker, byMarker := strings.CutPrefix(token, markerToken)
 	if byMarker || token == "" && (b.opts.ListVersion == 1 || b.listV1.Load()) {
@@ -90,7 +90,7 @@ func (b *Bucket) listOne(ctx context.Context, marker, prefix string, most int) (
 	return page, markerToken + more, err
 }
 
-// keysOfPage is how many keys a page may have: those that were asked for, of the options, else 1,000.
+// keysOfPage is how many keys a page may have: those that were requested, of the options, else 1,000.
 func (b *Bucket) keysOfPage(most int) *int32 {
 	return aws.Int32(int32(cmp.Or(most, b.opts.ListPage, 1000)))
 }

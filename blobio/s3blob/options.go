@@ -25,7 +25,7 @@ import (
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
-// Options are what the parameters of a bucket's URL say. What is left empty comes from the environment and
+// Options are what the parameters of a bucket's URL say. The rest empty comes from the environment and
 // the shared configuration files, as everywhere in the AWS SDK. The zero value is valid.
 type Options struct {
 	Region    string // ?region=
@@ -42,7 +42,7 @@ type Options struct {
 	Accelerate bool  // ?accelerate=true
 	DualStack  bool  // ?dualstack=true
 	FIPS       bool  // ?fips=true
-	PlainHTTP  bool  // ?disable_https=true: AWS's own endpoints are asked by http
+	PlainHTTP  bool  // ?disable_https=true: requests to AWS's own endpoints use http
 	// FixedHost is ?hostname_immutable=true, with Endpoint: the bucket stands in the path, never in the host.
 	FixedHost bool
 	// RetryCapacity is ?rate_limiter_capacity=, of the SDK's retries. This driver's client makes none, so that
@@ -157,7 +157,7 @@ func setEncryption(o *Options, v string) error {
 	return urlparam.OneOf(field, o.Encryption.Values())(o, v)
 }
 
-// whenever is a parameter that says when the SDK deals with checksums.
+// whenever is a parameter that reports when the SDK deals with checksums.
 func whenever[T any](supported, required T, field func(*Options) *T) urlparam.Param[Options] {
 	return func(o *Options, v string) error {
 		switch strings.ToLower(v) {
@@ -235,7 +235,7 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	return s3.NewFromConfig(cfg, o.apply), nil
 }
 
-// load sets what the SDK's chain is told before it looks for credentials. Its logger would write to stderr.
+// load sets what the SDK's chain needs before it looks for credentials. Its logger would write to stderr.
 func (o Options) load(l *config.LoadOptions) error {
 	l.Logger, l.SharedConfigProfile = logging.Nop{}, o.Profile
 	if o.Region != "" {

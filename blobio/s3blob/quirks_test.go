@@ -49,7 +49,7 @@ func TestSizeIsNeverMadeUp(t *testing.T) {
 		})
 }
 
-// TestPartWithoutPlace: bytes that the answer does not place in the object are not taken for those that were asked for.
+// TestPartWithoutPlace: bytes that the answer does not place in the object are not taken for those that were requested.
 func TestPartWithoutPlace(t *testing.T) {
 	s, b := quirky(t, "cr-missing", "")
 	s.Put("k", []byte(strings.Repeat("x", 100)))
@@ -320,7 +320,7 @@ func TestWordlessRefusals(t *testing.T) {
 	}
 }
 
-// TestRefusalsSayWhatToDo: the region from wherever the store says it, and what is behind other refusals.
+// TestRefusalsSayWhatToDo: the region from wherever the store states it, and what is behind other refusals.
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -24,7 +24,7 @@ func (b *Bucket) reads() cloudblob.Options {
 		Explain: explain, Suffix: true, ListPage: b.opts.ListPage}
 }
 
-// errHook says that gocloud asked S3 in a way that this package does not know.
+// errHook reports that gocloud passed an S3 request of an unknown type.
 var errHook = errors.New("not a request of gocloud.dev/blob/s3blob")
 
 // beforeRead sets the range and the condition.

@@ -161,7 +161,7 @@ func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key st
 		}
 		return errors.ErrUnsupported
 	case err != nil && refusesCopy(ctx, err), err == nil && (out.CopyPartResult == nil || aws.ToString(out.CopyPartResult.ETag) == ""):
-		// A store that does not say what it copied took the request for an empty part, which the next one replaces.
+		// A store that does not report what it copied took the request for an empty part, which the next one replaces.
 		b.noCopy.Store(true)
 		return errors.ErrUnsupported
 	case err != nil:

@@ -20,7 +20,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// errUnchunked refuses rows to who can't tell the end of an answer from a broken connection.
+// errUnchunked refuses rows to who can't report the end of an answer from a broken connection.
 var errUnchunked = &problem{Status: http.StatusHTTPVersionNotSupported, Code: "usage", Detail: "rows need HTTP/1.1 or later: earlier versions can't signal an incomplete response"}
 
 // answer writes the rows of a plan. An error that it gives is the answer; once a byte was written, an error breaks the
@@ -57,7 +57,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p *catalog.Plan,
 	return nil
 }
 
-// header says what the answer is.
+// header reports what the answer is.
 func (f *form) header(h http.Header) {
 	media := f.media
 	switch f.format {
@@ -74,7 +74,7 @@ func (f *form) header(h http.Header) {
 	}
 }
 
-// write writes the rows of a reader; more says that it stands at a batch.
+// write writes the rows of a reader; more reports that it stands at a batch.
 func (f *form) write(out *steady, reader array.RecordReader, p *catalog.Plan, more bool) error {
 	packed, err := f.encode(out)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestRunsOfAJob(t *testing.T) {
 	write(commit, `{"runs":["`+first+`","`+twice+`"]}`, 400)
 	write(commit, `{"runs":["load.nobody"]}`, 404)
 	write("/v1/tables/nobody/jobs/load/commit", `{"runs":[]}`, 404)
-	for range 2 { // the second time tells of the first
+	for range 2 { // the second time reports about the first
 		write(commit, `{"runs":["`+first+`","`+second+`"]}`, 200)
 	}
 	if run := write(runs, `{"id":104}`, 200); run != "" {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The document, the page and the routes tell of the same paths, methods and parameters.
+// The document, the page and the routes report about the same paths, methods and parameters.
 func TestOpenAPIIsWhatIsServed(t *testing.T) {
 	var document struct {
 		Paths map[string]map[string]struct {

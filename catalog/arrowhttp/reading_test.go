@@ -295,7 +295,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A far date is told at once where it is in the first rows, and fits the unit that has room for it.
+// A far date is reported at once where it is in the first rows, and fits the unit that has space for it.
 func TestFarDates(t *testing.T) {
 	t.Parallel()
 	g := newGround(t, arrowhttp.Options{WriteToken: "w"})

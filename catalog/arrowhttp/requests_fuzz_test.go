@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/arrowhttp"
 )
 
-// FuzzRequests: whatever the path, the query and the body of a request are, the answer is what was asked for or a problem of the request: never a fault of
+// FuzzRequests: whatever the path, the query and the body of a request are, the response is what was requested or a problem of the request: never a fault of
 // the server.
 func FuzzRequests(f *testing.F) {
 	cat, err := shardcat.Open(f.Context(), filepath.Join(f.TempDir(), "c"), shardcat.Options{})

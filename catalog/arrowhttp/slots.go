@@ -12,7 +12,7 @@ import (
 )
 
 // slots bound how many answers are under way. Who finds none waits in line, where clients take turns; a line that is longer
-// than lineFactor times the slots, or takes longer than patience, is a 503 that says when to come back.
+// than lineFactor times the slots, or takes longer than patience, is a 503 that reports when to come back.
 type slots struct {
 	places   *fairqueue.Places
 	patience time.Duration

@@ -70,7 +70,7 @@ func TestBrokenAnswerIsNoWholeOne(t *testing.T) {
 		}
 	}
 	eventually(t, "four answers failed", func() bool { return g.rows.Stats().Failed == 4 && g.rows.Stats().Whole == 0 })
-	// Where the damage is in the first rows, there is time to say so.
+	// Where the damage is in the first rows, there is time to report it.
 	answer, text := g.ask("GET", rowsPath("t", "where", "id >= 100"), nil, nil)
 	if p := problemIn(t, answer, text); p.Status != 500 || p.Code != "corrupt" {
 		t.Errorf("%+v", p)

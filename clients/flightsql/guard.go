@@ -20,7 +20,7 @@ import (
 )
 
 // guard lets those through who have the token; where there is none, this machine, and who has shown a certificate that
-// the server asked for and found good. What panics behind it ends its own call alone.
+// the server requested and found good. What panics behind it ends its own call alone.
 type guard struct {
 	token string
 	stall time.Duration

@@ -128,7 +128,7 @@ func readAll(t *testing.T, address string, clients int) {
 	all.Wait()
 }
 
-// patient asks again while the server is busy.
+// patient retries while the server is busy.
 func patient[T any](ask func() (T, error)) (T, error) {
 	for {
 		out, err := ask()

@@ -131,7 +131,7 @@ func (s *server) DoGetTables(ctx context.Context, q flightsql.GetTables) (*arrow
 	return one(b)
 }
 
-// ours reports whether a catalog that is asked for is this one; none is any.
+// ours reports whether a catalog that is requested is this one; none is any.
 func ours(asked *string) bool { return asked == nil || *asked == "" || *asked == CatalogName }
 
 // like matches a pattern of SQL, % for any text and _ for any character; none matches all. Names hold none of what is

@@ -37,7 +37,7 @@ var (
 	doubles = arrow.PrimitiveTypes.Float64
 )
 
-// A statement is prepared at one server and bound at another; every value means what it says, also one that looks like SQL.
+// A statement is prepared at one server and bound at another; every value means what it states, also one that looks like SQL.
 func TestParameters(t *testing.T) {
 	c := newCatalog(t)
 	at := serve(t, c, Options{SplitSize: 2000})

@@ -62,7 +62,7 @@ type server struct {
 	slots, plans *fairqueue.Places
 }
 
-// New makes a gRPC server over a catalog; options say how it is reached, by TLS for one.
+// New makes a gRPC server over a catalog; options report how it is reached, by TLS for one.
 func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Server, error) {
 	o.Answers = cmp.Or(o.Answers, DefaultAnswers)
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
@@ -88,7 +88,7 @@ func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Ser
 	return out, nil
 }
 
-// streamsOfConnection bounds what one connection can ask for at a time; clients wait with the rest.
+// streamsOfConnection bounds what one connection can request at a time; clients wait with the rest.
 const streamsOfConnection = 100
 
 // lineFactor bounds the line of those who wait: more than that many answers ahead of one would take longer than anybody waits.

@@ -340,7 +340,7 @@ func TestProxiedCalls(t *testing.T) {
 	}
 }
 
-// Where certificates are asked for, nobody without one comes through.
+// Where certificates are requested, nobody without one comes through.
 func TestCertificatesOfClients(t *testing.T) {
 	c := newCatalog(t)
 	authority, pair := certificates(t)

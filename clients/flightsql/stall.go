@@ -15,7 +15,7 @@ type steady struct {
 	stall time.Duration
 }
 
-// SendMsg implements grpc.ServerStream. Where the client's window has no room it waits in the transport, which only the end of the call ends.
+// SendMsg implements grpc.ServerStream. Where the client's window has no space it waits in the transport, which only the end of the call ends.
 func (s *steady) SendMsg(m any) error {
 	sent := make(chan error, 1)
 	go func() { sent <- s.ServerStream.SendMsg(m) }()

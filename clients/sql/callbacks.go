@@ -134,7 +134,7 @@ func shardcatReplace(p unsafe.Pointer, name *C.char, data unsafe.Pointer) {
 	}
 	table := C.GoString(name)
 	if _, err := q.table(table); err != nil {
-		return // a file, perhaps: DuckDB says what it makes of it
+		return // a file, perhaps: DuckDB reports what it makes of it
 	}
 	info := duckdb.ReplacementScanInfo{Ptr: p}
 	value := duckdb.CreateVarchar(table)

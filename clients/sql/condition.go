@@ -11,13 +11,13 @@ import (
 )
 
 // columns are those of a scan: shown are the places, among the table's fields, of what expressions refer to by number, -1
-// for what is no whole column.
+// for parts of a column.
 type columns struct {
 	fields []*schema.Node
 	shown  []int
 }
 
-// condition says an expression of a plan as a filter of scans that lets through all rows for which the expression is true, or
+// condition states an expression of a plan as a filter of scans that lets through all rows for which the expression is true, or
 // "" if there is none.
 func (t *columns) condition(x object) string {
 	switch x["expression_class"] {
@@ -117,7 +117,7 @@ func (t *columns) operator(x object) string {
 	return ""
 }
 
-// function says beginnings and parts of texts, which DuckDB makes of LIKE.
+// function states beginnings and parts of texts, which DuckDB makes of LIKE.
 func (t *columns) function(x object) string {
 	children := list(x["children"])
 	if len(children) != 2 {
@@ -149,7 +149,7 @@ func (t *columns) column(x object) *schema.Node {
 	return t.fields[t.shown[at]]
 }
 
-// compare says a comparison of a column with a constant of a type that means the same here and in DuckDB.
+// compare states a comparison of a column with a constant of a type that means the same here and in DuckDB.
 func (t *columns) compare(x object, operator string, constant object) string {
 	c, value := t.column(x), constantOf(constant)
 	if c == nil || value == nil || operator == "" {

@@ -31,7 +31,7 @@ func (c *converter) convert(b arrow.RecordBatch) (duckdb.DataChunk, error) {
 	return chunk, dataError(told)
 }
 
-// dataError frees what DuckDB tells of a call, and is its error.
+// dataError frees what DuckDB reports about a call, and is its error.
 func dataError(told duckdb.ErrorData) error {
 	defer duckdb.DestroyErrorData(&told)
 	if duckdb.ErrorDataHasError(told) {

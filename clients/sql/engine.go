@@ -23,7 +23,7 @@ type Options struct {
 	// MaxMemory is what the scans of a query may take together, in bytes, and again what DuckDB may take before it writes to
 	// temporary files; shardfmt.DefaultMaxMemory if 0.
 	MaxMemory int64
-	// NoPushdown reads all rows of the columns that are asked for, whatever the conditions.
+	// NoPushdown reads all rows of the columns that are requested, whatever the conditions.
 	NoPushdown bool
 }
 
@@ -63,7 +63,7 @@ func Open(c *catalog.Catalog, o Options) (*Engine, error) {
 	if err := e.register(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	// Names of tables are told from functions by quotes alone, and instants are shown in UTC, as scans show them.
+	// Names of tables are distinguished from functions by quotes alone, and instants are shown in UTC, as scans show them.
 	if _, err := e.text(context.Background(), "SET TimeZone = 'UTC'"); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -114,7 +114,7 @@ func (e *Engine) Query(ctx context.Context, statement string) (*Result, error) {
 // ErrSQL is a statement that DuckDB refuses or fails at.
 var ErrSQL = errors.New("SQL")
 
-// sqlError tells DuckDB's message; what the reading of a table failed with comes first.
+// sqlError reports DuckDB's message; what the reading of a table failed with comes first.
 func (q *query) sqlError(message string) error {
 	if err := q.ctx.Err(); err != nil {
 		return err

@@ -178,7 +178,7 @@ func TestConditionsOfAllTypes(t *testing.T) {
 	}
 }
 
-// Conditions become filters of scans, and columns that nobody asks for are not read.
+// Conditions become filters of scans, and columns that nobody requests are not read.
 func TestPushdownReadsLess(t *testing.T) {
 	original, c := generate(t, "lineitem")
 	e, all := newEngine(t, c, Options{}), newEngine(t, c, Options{NoPushdown: true})

@@ -106,7 +106,7 @@ func index(v any) (int, bool) {
 	return int(i), err == nil && i >= 0 && i < 1<<31
 }
 
-// all joins conditions of which each must hold; what can't be said here is left out.
+// all joins conditions of which each must hold; what can't be reported here is left out.
 func all(expressions []any, t *columns) string {
 	var said []string
 	for _, x := range expressions {

@@ -157,6 +157,6 @@ func (r *Result) free() {
 	duckdb.DestroyResult(&r.pending)
 }
 
-// Scans tell what the query read of which tables, in the order in which their scans began. They are complete once the
+// Scans report what the query read of which tables, in the order in which their scans began. They are complete once the
 // result is closed.
 func (r *Result) Scans() []*Scan { return r.query.scans }

@@ -17,7 +17,7 @@ import (
 type object = map[string]any
 
 // named gives every table of the catalog that a SELECT names a number of its own, by which its conditions can be found in
-// the plan: the name becomes a call of the function planned. scans is how many there are: 0 for what is no SELECT, or
+// the plan: the name becomes a call of the function planned. scans is how many there are: 0 for what is not a SELECT, or
 // names none, which stays as it is.
 func (e *Engine) named(q *query, statement string) (rewritten string, scans int64) {
 	text, err := e.text(q.ctx, "SELECT json_serialize_sql("+literal(statement)+")")
@@ -26,7 +26,7 @@ func (e *Engine) named(q *query, statement string) (rewritten string, scans int6
 	}
 	tree, err := decode(text)
 	if err != nil || tree["error"] != false {
-		return statement, 0 // DuckDB will say what is wrong when it runs
+		return statement, 0 // DuckDB will report what is wrong when it runs
 	}
 	if statements, _ := tree["statements"].([]any); len(statements) != 1 {
 		return statement, 0
@@ -120,7 +120,7 @@ func call(o object, table string, number int64) {
 	}
 }
 
-// text is the only value of a query that the engine asks for itself.
+// text is the only value of a query that the engine makes itself.
 func (e *Engine) text(ctx context.Context, statement string) (string, error) {
 	q := &query{engine: e, ctx: ctx}
 	if current := e.current(); current != nil {

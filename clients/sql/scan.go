@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// timeUnit is DuckDB's own, in which all years of the format can be told; the last of seven digits is cut.
+// timeUnit is DuckDB's own, in which all years of the format can be determined; the last of seven digits is cut.
 const timeUnit = "us"
 
 // readers is how many of DuckDB's threads take batches of one scan. More find nothing to do, for the scan decodes them.
@@ -31,7 +31,7 @@ type bound struct {
 	number int64
 }
 
-// bind tells DuckDB the columns of a table.
+// bind reports DuckDB the columns of a table.
 func (q *query) bind(info duckdb.BindInfo) (*bound, error) {
 	name := duckdb.BindGetParameter(info, 0)
 	defer duckdb.DestroyValue(&name)
@@ -87,7 +87,7 @@ type stream struct {
 	err error
 }
 
-// start plans a scan of the columns that DuckDB asks for.
+// start plans a scan of the columns that DuckDB requests.
 func (b *bound) start(info duckdb.InitInfo) (*stream, error) {
 	o := catalog.ScanOptions{Select: []string{}, Ordered: true}
 	for i := range duckdb.InitGetColumnCount(info) {

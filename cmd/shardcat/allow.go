@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// allowFlag says what the references of a shard may name outside its own folder.
+// allowFlag adds --allow: what the references of a shard may name outside its own folder.
 type allowFlag []string
 
 func (f *allowFlag) add(cmd *cobra.Command) {

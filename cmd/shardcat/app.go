@@ -40,7 +40,7 @@ type app struct {
 	// environment.
 	given []string
 
-	at string // the last location that was named, for what is said after a panic
+	at string // the last location that was named, for what is reported after a panic
 
 	// notes are for stderr, at the end if all went well.
 	notes []string
@@ -48,7 +48,7 @@ type app struct {
 	config *config
 	client *blobio.Client
 	tables *catalog.Catalog
-	// command is the path of the command that was asked for.
+	// command is the path of the command that was requested.
 	command string
 	// where is the filter of the command line, for errors in it.
 	where string
@@ -100,7 +100,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	return code
 }
 
-// errSilent ends a command whose output said it all.
+// errSilent ends a command whose output reported it all.
 var errSilent = errors.New("already reported")
 
 // silently ends a command with a code and no further words.

@@ -65,7 +65,7 @@ type compactRun struct {
 	bar     *progress.Bar
 }
 
-// policyFor is asked for each table before it is compacted, which starts its bar.
+// policyFor is called for each table before it is compacted, which starts its bar.
 func (c *compactRun) policyFor(ctx context.Context, t *catalog.Table) (compaction.Policy, error) {
 	c.bar = c.app.bar("compact", "records", 0)
 	return c.policy.policy(ctx, t)
@@ -149,7 +149,7 @@ func (a *app) printCompacted(c *compacted) {
 	}
 }
 
-// printLeft says what a run leaves behind that a list of shards does not show.
+// printLeft reports what a run leaves behind that a list of shards does not show.
 func (a *app) printLeft(p *compaction.Plan) {
 	var held int64
 	for _, g := range p.Groups {

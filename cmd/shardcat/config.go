@@ -114,7 +114,7 @@ func readConfig(file string, flags *pflag.FlagSet) (*config, error) {
 	}
 	defer f.Close()
 	var keys map[string]yaml.Node
-	if err := yaml.NewDecoder(f).Decode(&keys); err != nil && !errors.Is(err, io.EOF) { // an empty file says nothing
+	if err := yaml.NewDecoder(f).Decode(&keys); err != nil && !errors.Is(err, io.EOF) { // an empty file states nothing
 		return nil, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
@@ -126,7 +126,7 @@ func readConfig(file string, flags *pflag.FlagSet) (*config, error) {
 	return c, nil
 }
 
-// readPolicies reads what the file says of tables, and nothing else of it: the flags of a running program stay.
+// readPolicies reads what the file states about tables, and nothing else of it: the flags of a running program stay.
 func readPolicies(file string) (compaction.Overrides, error) {
 	flags := &cobra.Command{}
 	new(app).addGlobalFlags(flags)

@@ -12,7 +12,7 @@ import (
 )
 
 // A shard whose descriptors of a column and of a member of a struct count all values as null, beside stored values: whatever reads its rows
-// reads those, and says so.
+// reads those, and reports it.
 func TestReadersWarnOfContradictions(t *testing.T) {
 	dir := t.TempDir()
 	shard := filepath.Join(dir, "in", "contradiction.amudai.shard")
@@ -53,7 +53,7 @@ func TestReadersWarnOfContradictions(t *testing.T) {
 			}
 		}
 	}
-	// What convert has written is right, so nothing is to be said of it.
+	// What convert has written is right, so there is nothing to report about it.
 	if _, stderr := run("shard", "cat", dir+"/c.amudai.shard"); stderr != "" {
 		t.Errorf("of the shard that convert wrote: %q", stderr)
 	}

@@ -101,7 +101,7 @@ func formatNames() string {
 	return strings.Join(names, ", ")
 }
 
-// formatOf tells the format of a file by its name or its bytes.
+// formatOf reports the format of a file by its name or its bytes.
 func (a *app) formatOf(ctx context.Context, file string) (fileio.Format, error) {
 	url, err := a.mount(ctx, file)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// stateDefaults completes the help of every flag by what holds without it, where the text does not say so itself. Values
+// stateDefaults completes the help of every flag by what holds without it, where the text does not report it itself. Values
 // that are not zero are printed by the library.
 func stateDefaults(c *cobra.Command) {
 	for _, child := range c.Commands() {
@@ -28,7 +28,7 @@ func stateDefaults(c *cobra.Command) {
 	c.Flags().VisitAll(state)
 }
 
-// saysDefault reports whether the text of a flag says what holds without it, or that nothing goes without it.
+// saysDefault reports whether the text of a flag has its default, or that the flag is required.
 func saysDefault(f *pflag.Flag) bool {
 	return strings.Contains(f.Usage, "default") || strings.Contains(f.Usage, "(needed)")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
-// dialectFlags say how text is written: the encoding, and the dialect of CSV.
+// dialectFlags are those of text input: the encoding, and the dialect of CSV.
 type dialectFlags struct {
 	cmd                                                  *cobra.Command
 	quote, escape, comment, decimal, thousands, encoding string
@@ -101,7 +101,7 @@ func (f *dialectFlags) options(a *app, o *fileio.SourceOptions) error {
 	return nil
 }
 
-// finish closes the file of rejected records, and says how many there are; err is what the run ended with.
+// finish closes the file of rejected records, and reports how many there are; err is what the run ended with.
 func (f *dialectFlags) finish(err error) error {
 	if f.rejects == nil {
 		return err

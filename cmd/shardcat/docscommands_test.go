@@ -77,7 +77,7 @@ func commandsIn(text string) (found []string) {
 	return found
 }
 
-// unknownIn says what of a command line does not exist, "" if all does.
+// unknownIn reports what of a command line does not exist, "" if all does.
 func unknownIn(root *cobra.Command, line string) string {
 	words := strings.Fields(line)[1:]
 	for i, w := range words { // what follows is another program's, or a remark

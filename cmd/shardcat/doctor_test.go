@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
 )
 
-// emptyCatalog is a REST catalog without tables that wants a token and knows all warehouses but one; warehouses gives those that it was asked for
+// emptyCatalog is a REST catalog without tables that wants a token and knows all warehouses but one; warehouses gives those that were requested
 // since the last call.
 func emptyCatalog(t *testing.T) (uri string, warehouses func() []string) {
 	var mu sync.Mutex
@@ -71,7 +71,7 @@ func TestDoctorBeforeTheFirstTable(t *testing.T) {
 		code     int
 		reports  int
 		line     string
-		tellsOf  string // the warehouse that the catalog is told of
+		tellsOf  string // the warehouse in the catalog's configuration
 		requests bool
 	}{
 		{"nothing", nil, "", exitDone, 2, "does not exist yet: the first table creates it", "", false},

@@ -14,7 +14,7 @@ import (
 )
 
 // TestBinaryDynamics: dynamic values in Kusto's binary form, whose layout nobody published, keep their bytes through shards and merges;
-// as text they are base64, which is said; filters compare their bytes.
+// as text they are base64, which is reported; filters compare their bytes.
 func TestBinaryDynamics(t *testing.T) {
 	dir := t.TempDir()
 	label := arrow.NewMetadata([]string{"ARROW:extension:name"}, []string{"KustoDynamic"})
@@ -59,7 +59,7 @@ func TestBinaryDynamics(t *testing.T) {
 	if out != lines[:22] {
 		t.Errorf("%s", out)
 	}
-	// Arrow's JSON can't hold them: it gets base64, and the command says so.
+	// Arrow's JSON can't hold them: it gets base64, and the command reports it.
 	if stream, said := run(exitDone, "shard", "cat", both, "--format", "arrows"); !strings.Contains(stream, `"AQL/"`) || !strings.Contains(said, "base64") {
 		t.Errorf("%q", said)
 	}

@@ -83,7 +83,7 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. A failed export leaves no file.`
 	return cmd
 }
 
-// exportFormat is the format asked for, else the one that the name says.
+// exportFormat is the format requested, else the one that the name states.
 func exportFormat(name, out string) (fileio.Format, error) {
 	if name == "" {
 		name = strings.TrimPrefix(path.Ext(out), ".")

@@ -278,7 +278,7 @@ func (g *growing) check() {
 
 // TestExtendLives delivers files with ever more members to tables of random types: new ones at any depth, in lists and maps too, by ingest,
 // overwrite and files in parts, as NDJSON and Parquet. The tables hold what the files have. SHARDCAT_SEED lives one life again, and
-// SHARDCAT_TABLE_LIFE says for how long lives are tried.
+// SHARDCAT_TABLE_LIFE states for how long lives are tried.
 func TestExtendLives(t *testing.T) {
 	lives, until := 6, time.Time{}
 	seed, one := seed.Of(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
-// externalFlags say how a shard is made over files that stay where they are.
+// externalFlags are those of shards over files that stay where they are.
 type externalFlags struct {
 	parquet, allow bool
 	columns        []string
@@ -32,10 +32,10 @@ func (f *externalFlags) unused() error {
 	return nil
 }
 
-// notExternal are the flags that say how values are read or stored, which a root over files of others leaves as they are.
+// notExternal are the flags for how values are read or stored, which a root over files of others leaves as they are.
 var notExternal = []string{"schema", "column", "format", "dry-run", "text-index", "hash-index", "layer-index", "ingestion-time", "record-id", "layout", "opaque-dictionary", "dictionary-entries", "also-encode"}
 
-// writeExternal writes a shard over Parquet files and says what it wrote.
+// writeExternal writes a shard over Parquet files and reports what it wrote.
 func (a *app) writeExternal(cmd *cobra.Command, out string, files []string, o shardfmt.WriterOptions, f externalFlags) error {
 	if i := slices.IndexFunc(notExternal, cmd.Flags().Changed); i >= 0 {
 		return usagef("--%s can't be used with --external-parquet, which does not rewrite the files", notExternal[i])

@@ -22,7 +22,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// web serves the files of a folder over TLS, and counts what is asked of it.
+// web serves the files of a folder over TLS, and counts the requests to it.
 type web struct {
 	*httptest.Server
 	cert string // a file, for SSL_CERT_FILE
@@ -145,7 +145,7 @@ func TestExternalParquetOverHTTPS(t *testing.T) {
 	run(append(leave, "shard", "verify", "over.amudai.shard")...)
 }
 
-// TestExternalParquetOfTwoColumnsOfOneName: a root can't tell them apart, so the file is unsupported, by the name.
+// TestExternalParquetOfTwoColumnsOfOneName: a root can't distinguish them, so the file is unsupported, by the name.
 func TestExternalParquetOfTwoColumnsOfOneName(t *testing.T) {
 	data, err := os.ReadFile("../../shardfmt/fileio/testdata/files/duplicate_names.parquet")
 	if err != nil {

@@ -24,8 +24,8 @@ const faultSample = 4
 var faults = []string{"drop", "lost", "lost 500", "fail 503", "fail 403", "twice", "cut 5", "cut -1"}
 
 // TestExitCodesUnderFaults breaks the requests of commands on each store, one at a time, and holds what the command line
-// promises of that: a command that could not do its work says why on one line and ends with an exit code that
-// scripts can tell. What is left of the tables is looked at by internal/testkit/faultwalk.
+// promises of that: a command that could not do its work reports why on one line and ends with an exit code that
+// scripts can distinguish. The rest of the tables is looked at by internal/testkit/faultwalk.
 func TestExitCodesUnderFaults(t *testing.T) {
 	for _, variable := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_AZURE", "SHARDCAT_TEST_GCS"} {
 		t.Run(variable, func(t *testing.T) {

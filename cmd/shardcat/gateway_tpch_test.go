@@ -94,7 +94,7 @@ func TestGatewayTPCH(t *testing.T) {
 		}
 	}
 	compare("as ingested")
-	// The queries are asked again and again, from before the first table is compacted until the last one is.
+	// The queries are repeated, from before the first table is compacted until the last one is.
 	until := filepath.Join(dir, "compacted")
 	t.Setenv("GATEWAY_TPCH_UNTIL", until)
 	compacted := make(chan error, 1)

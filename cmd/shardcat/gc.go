@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
-// collectFlags are the flags that say how old garbage must be.
+// collectFlags are the flags for the age of garbage.
 type collectFlags struct {
 	minAge, deleteDelay string
 	unsafe              bool
@@ -187,7 +187,7 @@ func (a *app) printCollected(c *collected) error {
 	return nil
 }
 
-// fewLines is how many objects are listed by name where nobody asked for JSON.
+// fewLines is how many objects are listed by name where nobody requested JSON.
 const fewLines = 20
 
 func (a *app) printGarbage(verb string, objects []catalog.Garbage, bytes int64) {

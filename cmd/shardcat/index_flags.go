@@ -10,13 +10,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// indexFlags ask for indexes.
+// indexFlags request indexes.
 type indexFlags struct {
 	text, hash, layer []string
 	scope             string
 }
 
-// add adds the flags that ask for indexes of what.
+// add adds the flags that request indexes of what.
 func (f *indexFlags) add(flags *pflag.FlagSet, what string) {
 	flags.StringArrayVar(&f.text, "text-index", nil, "text index of "+what+", for HAS, HASPREFIX, = and IN: COL or COL:TOKENIZER, which is unicode-word (default), unicode-log, ipv4 or trivial; COL,COL share one index, COL+COL share one of its fields (repeatable)")
 	flags.StringArrayVar(&f.hash, "hash-index", nil, "hash index of "+what+", for = and IN: COL; COL,COL share one index (repeatable)")
@@ -24,12 +24,12 @@ func (f *indexFlags) add(flags *pflag.FlagSet, what string) {
 	addIndexScope(flags, &f.scope)
 }
 
-// addIndexScope adds the flag that says what indexes belong to.
+// addIndexScope adds the flag for what indexes belong to.
 func addIndexScope(flags *pflag.FlagSet, scope *string) {
 	flags.StringVar(scope, "index-scope", "stripe", "stripe: one index per stripe, kept by merges; shard: one index per shard, for fewer requests, merged by merges; field and shard-field: the same for a single column, in the descriptor of its field")
 }
 
-// scoped gives an index the scope of the flag, unless it says its own.
+// scoped gives an index the scope of the flag, unless it states its own.
 func scoped(s shardfmt.IndexSpec, scope string) (shardfmt.IndexSpec, error) {
 	of, err := shardfmt.ParseIndexScope(scope)
 	if err == nil && of != shardfmt.OfStripe {

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/index"
 )
 
-// layerJSON is the answer of a layer index: the question and the positions of all records whose keys it asks for.
+// layerJSON is the answer of a layer index: the question and the positions of all records whose keys match.
 type layerJSON struct {
 	Absent    bool            `json:"absent,omitempty"`
 	From      json.RawMessage `json:"from,omitempty"`

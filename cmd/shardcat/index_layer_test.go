@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
-// A layer index answers keys and ranges by itself, and says what it is.
+// A layer index answers keys and ranges by itself, and reports what it is.
 func TestLookupInLayerIndex(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.ToSlash(t.TempDir())

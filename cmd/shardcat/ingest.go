@@ -136,7 +136,7 @@ func (a *app) dryIngest(ctx context.Context, name string, files []string, o file
 	return a.dryRun(ctx, files, o)
 }
 
-// ingestion is what ingest was asked for: files, how they are read, and the table that gets their rows.
+// ingestion is the input of an ingest: files, how they are read, and the table that gets their rows.
 type ingestion struct {
 	name    string
 	files   []string
@@ -256,7 +256,7 @@ func indexesText(bytes int64) string {
 	return fmt.Sprintf(" and %s of indexes", progress.Bytes(bytes))
 }
 
-// printIngested says what was added.
+// printIngested reports what was added.
 func (a *app) printIngested(t *catalog.Table, in *catalog.IngestResult, took time.Duration) error {
 	if a.json {
 		return a.printJSON(in)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// oneCommitFiles is the most files that ingest lands in one commit unless it is told otherwise.
+	// oneCommitFiles is the most files that ingest lands in one commit by default.
 	oneCommitFiles = 1000
 	// workerMemory is what landing a part takes at most: two stripes and what reading holds.
 	workerMemory = 256 << 20
@@ -36,7 +36,7 @@ func (a *app) landParts(ctx context.Context, what ingestion, part int) (bool, er
 	}
 	inputs, ok, err := fileio.FindInputs(ctx, a.client, args)
 	if err != nil || !ok {
-		return false, nil // said by the reading of them
+		return false, nil // reported by the reading of them
 	}
 	t, err := a.ingestTarget(ctx, what.name, what.create)
 	if err != nil {
@@ -57,13 +57,13 @@ func (a *app) landParts(ctx context.Context, what ingestion, part int) (bool, er
 	return true, a.landFiles(ctx, t, what, inputs, part)
 }
 
-// mayBeMany tells folders and patterns from files, by their names alone.
+// mayBeMany distinguishes folders and patterns from files, by their names alone.
 func mayBeMany(arg string) bool {
 	_, named := fileio.FormatOf(arg)
 	return !named || strings.HasSuffix(arg, "/") || strings.ContainsAny(arg, "*?[")
 }
 
-// partsTarget makes the table, or adds columns to it, as all files together ask for.
+// partsTarget makes the table, or adds columns to it, as all files together require.
 func (a *app) partsTarget(ctx context.Context, t *catalog.Table, what ingestion, inputs []fileio.Input) (*catalog.Table, error) {
 	source := what.source
 	extend := source.UnknownFields == fileio.ExtendByUnknown
@@ -148,7 +148,7 @@ func (a *app) landFiles(ctx context.Context, t *catalog.Table, what ingestion, i
 	return a.printFiles(t, done, time.Since(started))
 }
 
-// printFiles says what was added.
+// printFiles reports what was added.
 func (a *app) printFiles(t *catalog.Table, in *catalog.IngestFilesResult, took time.Duration) error {
 	if a.json {
 		return a.printJSON(in)

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// Whatever a flag of shards says, an ingestion is told: no option of a writer that an ingestion has too stays behind.
+// Every flag of shards is passed to an ingestion: no option of a writer that an ingestion has too stays behind.
 func TestIngestTakesEveryFlagOfShards(t *testing.T) {
 	var f shardFlags
 	cmd := &cobra.Command{}

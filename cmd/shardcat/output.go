@@ -49,7 +49,7 @@ func isTerminal(w io.Writer) bool {
 
 func (a *app) stdoutIsTerminal() bool { return isTerminal(a.stdout.to) }
 
-// terminalSize is the size of stdout in characters, zeros if it is no terminal.
+// terminalSize is the size of stdout in characters, zeros if it is not a terminal.
 func (a *app) terminalSize() (width, height int) {
 	f, ok := a.stdout.to.(*os.File)
 	if !ok {
@@ -77,7 +77,7 @@ func (a *app) printf(format string, args ...any) {
 	io.WriteString(a.stdout, sanitize.Lines(fmt.Sprintf(format, args...)))
 }
 
-// warn tells a person, on stderr, what could not be done as asked, or was done in passing.
+// warn prints on stderr what could not be done as requested, or was done in passing.
 func (a *app) warn(message string) {
 	fmt.Fprintln(a.stderr, "shardcat: note: "+sanitize.Line(message))
 }

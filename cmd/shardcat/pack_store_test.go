@@ -80,7 +80,7 @@ func TestPackOverStoresThatCopyBadly(t *testing.T) {
 }
 
 // TestStoresWithoutConditions: a store that refuses conditional creates is refused as unsafe, and the flag alone is enough to
-// go on; the doctor says the same.
+// go on; the doctor states the same.
 func TestStoresWithoutConditions(t *testing.T) {
 	for _, quirks := range []string{"inm=501", "inm=400"} {
 		s := blobtest.NewS3(t, quirks)

@@ -43,7 +43,7 @@ func (f *policyFlags) levels(ctx context.Context, t *catalog.Table) ([]compactio
 	return append(levels, compaction.Level{Source: "flag", Settings: given}), asUsage(compaction.CheckSettings(given), compaction.ErrPolicy)
 }
 
-// policy is what the levels come to, by the mode that was asked for.
+// policy is what the levels come to, by the mode that was requested.
 func (f *policyFlags) policy(ctx context.Context, t *catalog.Table) (compaction.Policy, error) {
 	levels, err := f.levels(ctx, t)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *app) printGroups(p *compaction.Plan) {
 	}
 }
 
-// lossText says what a merge costs later scans.
+// lossText reports what a merge costs later scans.
 func lossText(l *compaction.PruningLoss) string {
 	return fmt.Sprintf("the range of %s in the merged shard is %.1f times as wide as in the inputs; stripes still prune", l.Column, l.Factor)
 }

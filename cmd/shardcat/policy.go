@@ -109,7 +109,7 @@ type policyReason struct {
 	Groups   []compaction.Group        `json:"groups"`
 	// Left are the shards that no group takes, by the reason why.
 	Left map[string]int `json:"left"`
-	// Unmet is what the policy asks for and the table can't have.
+	// Unmet is what the policy requires and the table can't have.
 	Unmet []string `json:"unmet,omitempty"`
 }
 

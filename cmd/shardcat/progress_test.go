@@ -39,7 +39,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 }
 
 // TestProgressOnATerminal: a person at a terminal sees share, rate and time left of an ingestion of a second and more, also where
-// the output goes elsewhere; the bytes of the input say how far it is.
+// the output goes elsewhere; the bytes of the input report how far it is.
 func TestProgressOnATerminal(t *testing.T) {
 	terminal, seen := openTerminal(t)
 	bucket := &slowBucket{Bucket: memblob.New(), piece: 64 << 10, wait: 60 * time.Millisecond}
@@ -59,7 +59,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	}
 }
 
-// TestProgressKnowsTheWhole: commands whose size is known say how far they are; at the end that is all of it.
+// TestProgressKnowsTheWhole: commands whose size is known report how far they are; at the end that is all of it.
 func TestProgressKnowsTheWhole(t *testing.T) {
 	dir := t.TempDir()
 	run := func(args ...string) string {

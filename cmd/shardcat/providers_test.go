@@ -29,7 +29,7 @@ var providerQuirks = map[string]struct {
 	"Google Cloud Storage": {"inm=ignore", []string{"failed  conditional", "failed  multipart"}}, // by the S3 protocol
 }
 
-// TestProviders runs each line of docs/reference/providers.md: the doctor on a server that differs as the provider does, and finds what the page says.
+// TestProviders runs each line of docs/reference/providers.md: the doctor on a server that differs as the provider does, and finds what the page states.
 func TestProviders(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/providers.md")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // of a usage error.
 var errInternal = errors.New("internal error")
 
-// guarded runs a command; a panic becomes an error that names the object at hand, one in another goroutine too.
+// guarded runs a command; a panic becomes an error that names the current object, one in another goroutine too.
 func (a *app) guarded(command func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
-// A panic ends with exit code 1 and one line that names the object at hand.
+// A panic ends with exit code 1 and one line that names the current object.
 func TestPanicIsOneLine(t *testing.T) {
 	var out, errs bytes.Buffer
 	a := newApp(strings.NewReader(""), &out, &errs)

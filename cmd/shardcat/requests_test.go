@@ -19,7 +19,7 @@ type requestCounts struct {
 	Catalog                           struct{ Gets, Heads, Puts, Lists, Deletes int64 }
 }
 
-// probe is what the first command that writes to a store asks of it besides: whether it keeps to conditional writes. An object is
+// probe is the additional request of the first command that writes to a store: whether it keeps to conditional writes. An object is
 // created, created again in vain, whole and in parts, and deleted; S3 has no conditional delete and looks at the object before.
 var probe = map[string]requestCounts{
 	"SHARDCAT_TEST_S3":    {Puts: 5, Deletes: 2, Heads: 1},
@@ -31,7 +31,7 @@ var probe = map[string]requestCounts{
 // metadata files.
 var proved = map[int]struct{ data, catalog int64 }{0: {30, 3}, 1: {1, 4}}
 
-// TestRequestsAreTheSameOnEveryStore: a command asks a cloud for exactly what it asks a folder for, but for the probe, and what the store proves to
+// TestRequestsAreTheSameOnEveryStore: a command sends a cloud exactly the requests that it sends a folder, except for the probe, and what the store proves to
 // have.
 func TestRequestsAreTheSameOnEveryStore(t *testing.T) {
 	const evening = "time_hour >= '2013-01-03T17:00:00Z' AND time_hour < '2013-01-04T00:00:00Z' AND origin = 'JFK'"

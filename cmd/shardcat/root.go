@@ -23,7 +23,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 		Version:           version(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Lookup("pprof") == nil {
-				runtime.MemProfileRate = 0 // of a command that nobody can ask for a profile
+				runtime.MemProfileRate = 0 // of a command without profiling
 			}
 			if err := a.loadConfig(cmd.Root()); err != nil {
 				return err

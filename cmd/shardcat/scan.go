@@ -233,7 +233,7 @@ func (a *app) scanBar(p *catalog.Plan, f *scanFlags) *progress.Bar {
 	return a.bar("scan", "rows", total)
 }
 
-// counted tells the bar of each batch.
+// counted adds each batch to the bar.
 func counted(rows iter.Seq2[arrow.RecordBatch, error], bar *progress.Bar) iter.Seq2[arrow.RecordBatch, error] {
 	if bar == nil {
 		return rows

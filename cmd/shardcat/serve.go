@@ -37,7 +37,7 @@ const (
 	readTokenEnv  = "SHARDCAT_READ_TOKEN"
 )
 
-// serveWebhookEnv names the variable that holds the URL that is told of failures; such URLs are secrets.
+// serveWebhookEnv names the variable that holds the URL that receives failures; such URLs are secrets.
 const serveWebhookEnv = "SHARDCAT_SERVE_WEBHOOK"
 
 // defaultListen is loopback: other machines need a token to read.
@@ -310,13 +310,13 @@ func (a *app) awaitTables(ctx context.Context, log *slog.Logger) (*catalog.Catal
 	}
 }
 
-// failedTable is what is told of a table that fails.
+// failedTable is the notification of a table that fails.
 type failedTable struct {
 	Table string `json:"table"`
 	compaction.TableStatus
 }
 
-// failureTeller tells of tables that fail, in the background: whoever is told may be slow. wait waits for what is being told, which the end of the
+// failureTeller notifies of tables that fail, in the background: a receiver may be slow. wait waits for notifications under way, which the end of the
 // service does not stop; the Notifier bounds how long that may take.
 func failureTeller(ctx context.Context, n *notify.Notifier, log *slog.Logger) (tell func(compaction.TableStatus), wait func()) {
 	ctx = context.WithoutCancel(ctx)
@@ -351,10 +351,10 @@ func (a *app) reloadOn(ctx context.Context, hangup <-chan os.Signal, service *co
 // writeTimeout is how long a page may take; answers with rows have a deadline for each piece instead.
 const writeTimeout = 2 * time.Minute
 
-// shutdownGrace is how long answers that are under way may take once the server is told to end.
+// shutdownGrace is how long answers that are under way may take once the server is stopped.
 const shutdownGrace = 10 * time.Second
 
-// printServing tells where the server listens.
+// printServing reports where the server listens.
 func (a *app) printServing(address string) error {
 	if a.json {
 		return a.printJSON(map[string]string{"address": address, "url": "http://" + address + "/"})

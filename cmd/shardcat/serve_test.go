@@ -103,13 +103,13 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// servedTable is a table as the service tells of it.
+// servedTable is a table in the service's report.
 type servedTable struct {
 	Table, State, Schedule string
 	Shards                 int
 }
 
-// awaitTable asks the service until its only table is as wanted.
+// awaitTable calls the service until its only table is as wanted.
 func awaitTable(t *testing.T, url string, wanted func(servedTable) bool) {
 	t.Helper()
 	var tables []servedTable
@@ -131,7 +131,7 @@ func awaitTable(t *testing.T, url string, wanted func(servedTable) bool) {
 	t.Errorf("not within 30 s: %+v", tables)
 }
 
-// TestFailureTellerOutlivesTheService: what is being told when the service ends is told to the end.
+// TestFailureTellerOutlivesTheService: notifications under way when the service ends are completed.
 func TestFailureTellerOutlivesTheService(t *testing.T) {
 	asked, answer, got := make(chan struct{}), make(chan struct{}), make(chan string, 1)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

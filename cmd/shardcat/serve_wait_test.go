@@ -46,8 +46,8 @@ func (s *safeBuffer) logged(t *testing.T) (lines []map[string]any) {
 	return lines
 }
 
-// TestServeWaitsForTheCatalog: a catalog that can't be reached is waited for. The process lives and is not ready; it says so once, and ends when it
-// is told to. The first line of the log says what runs, the last one that it ended.
+// TestServeWaitsForTheCatalog: a catalog that can't be reached is waited for. The process lives and is not ready; it reports that once, and ends at
+// a signal. The first line of the log reports what runs, the last one that it ended.
 func TestServeWaitsForTheCatalog(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

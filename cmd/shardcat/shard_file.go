@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// kindOf tells the format of a file that a shard command was given. What tells none is read as a shard, whose reader
+// kindOf reports the format of a file that a shard command was given. A file of no known format is read as a shard, whose reader
 // says what is wrong with it.
 func (a *app) kindOf(ctx context.Context, url string) (fileio.Format, error) {
 	f, err := convert.Detect(ctx, a.client, url)
@@ -23,7 +23,7 @@ func (a *app) kindOf(ctx context.Context, url string) (fileio.Format, error) {
 	return f, err
 }
 
-// fileRows say which records of a file that is no shard are printed, and how.
+// fileRows are the settings for which records of a file that is not a shard are printed, and how.
 type fileRows struct {
 	kind          fileio.Format
 	format        fileio.Format
@@ -37,7 +37,7 @@ type fileRows struct {
 	dialect       *dialectFlags
 }
 
-// catFile prints records of a file that is no shard.
+// catFile prints records of a file that is not a shard.
 func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 	var where filter.Expr
 	if o.where != "" {
@@ -65,7 +65,7 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 	return err
 }
 
-// inspectFile describes a file that is no shard.
+// inspectFile describes a file that is not a shard.
 func (a *app) inspectFile(cmd *cobra.Command, url string, kind fileio.Format, detail int, f *formatFlags) error {
 	settings, err := f.of(kind)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *app) inspectFile(cmd *cobra.Command, url string, kind fileio.Format, de
 	return nil
 }
 
-// verifyFile checks a file that is no shard.
+// verifyFile checks a file that is not a shard.
 func (a *app) verifyFile(cmd *cobra.Command, url string, kind fileio.Format, f *formatFlags) error {
 	settings, err := f.of(kind)
 	if err != nil {

@@ -54,7 +54,7 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 	return cmd
 }
 
-// printVerified prints a report and ends the command by what it says.
+// printVerified prints a report and ends the command by what it states.
 func (a *app) printVerified(url string, r *verify.Report) error {
 	if a.json {
 		if err := a.printJSON(r); err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// shardFlags say how shards are written; shard write and ingest share them.
+// shardFlags are those of writing shards; shard write and ingest share them.
 type shardFlags struct {
 	profile, creationTime, layout string
 	stripeRows                    int
@@ -148,7 +148,7 @@ func packedGroups(flags []string) (map[string][]string, error) {
 	return out, nil
 }
 
-// gatherGroups gathers the columns of packed groups that are no structs yet.
+// gatherGroups gathers the columns of packed groups that are not structs yet.
 func gatherGroups(src fileio.Source, groups map[string][]string) (fileio.Source, error) {
 	names := map[string][]string{}
 	for path, members := range groups {
@@ -235,7 +235,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	return cmd
 }
 
-// writeShard copies records from files to a new shard and says what it wrote.
+// writeShard copies records from files to a new shard and reports what it wrote.
 func (a *app) writeShard(ctx context.Context, out string, files []string, in fileio.SourceOptions, o shardfmt.WriterOptions, add sysfield.Options) error {
 	url, err := a.mount(ctx, out)
 	if err != nil {

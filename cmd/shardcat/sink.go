@@ -27,7 +27,7 @@ var outputFormats = map[string]fileio.Format{
 // formatUsage is the help text of such a flag.
 const formatUsage = "`format` of the rows: table, ndjson, csv, arrow (IPC file), arrows (IPC stream) or parquet (default: table on a terminal, else ndjson)"
 
-// outputFormat is the format of rows on stdout: as asked, else a table for a person and NDJSON for a program.
+// outputFormat is the format of rows on stdout: as requested, else a table for a person and NDJSON for a program.
 func (a *app) outputFormat(name string) (fileio.Format, error) {
 	f, ok := outputFormats[name]
 	switch {
@@ -52,7 +52,7 @@ type rowFlags struct {
 }
 
 const (
-	// terminalRows is how many rows a terminal gets that did not ask for a number: what one can look through.
+	// terminalRows is how many rows a terminal gets without a number: what one can look through.
 	terminalRows = 1000
 	// pageMargin is how many lines of a page are no rows: the names, the rule below them, the prompt.
 	pageMargin = 3
@@ -107,7 +107,7 @@ func (f *rowFlags) options(a *app) (o fileio.SinkOptions, err error) {
 	return o, err
 }
 
-// original is the Arrow schema that what is printed came with, with times in the unit that was asked for, if one was.
+// original is the Arrow schema that what is printed came with, with times in the unit that was requested, if one was.
 func (f *rowFlags) original(cmd *cobra.Command, s *arrow.Schema) (*arrow.Schema, error) {
 	if !cmd.Flags().Changed("time-unit") {
 		return s, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// sourceFlags say how files are read; shard write and ingest share them.
+// sourceFlags are those of reading files; shard write and ingest share them.
 type sourceFlags struct {
 	format, schema, unknown, guidOrder, comma, header, zone string
 	columns, nulls, dateFormats                             []string
@@ -164,7 +164,7 @@ func readSchema(text string) (*schema.Schema, error) {
 	return s, nil
 }
 
-// openSource opens the files as one stream of records, and tells what was inferred of them.
+// openSource opens the files as one stream of records, and reports what was inferred of them.
 func (a *app) openSource(ctx context.Context, files []string, o fileio.SourceOptions) (fileio.Source, error) {
 	src, err := fileio.OpenSource(ctx, a.client, files, o)
 	if err != nil {
@@ -180,7 +180,7 @@ func (a *app) openSource(ctx context.Context, files []string, o fileio.SourceOpt
 	return src, nil
 }
 
-// tellNotes prints the notes that wait: on a terminal what was inferred is told before the work begins, elsewhere
+// tellNotes prints the notes that wait: on a terminal what was inferred is printed before the work begins, elsewhere
 // behind its success, so that a failure is one line.
 func (a *app) tellNotes() {
 	for _, line := range a.notes {

@@ -92,7 +92,7 @@ func cutText(s string) string {
 	return s
 }
 
-// printColumns prints rows of cells below one another; sides says l or r for each column.
+// printColumns prints rows of cells below one another; sides states l or r for each column.
 func (a *app) printColumns(rows [][]string, sides string) {
 	widths := make([]int, len(sides))
 	for _, r := range rows {

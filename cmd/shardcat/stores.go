@@ -7,7 +7,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// storeFlags say how object stores are read.
+// storeFlags are those of access to object stores.
 type storeFlags struct {
 	cacheDir    string
 	cacheMemory int64

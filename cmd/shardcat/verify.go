@@ -148,7 +148,7 @@ func (a *app) printRepaired(r *catalog.RepairResult) error {
 	return nil
 }
 
-// untilText says when a lost shard leaves the last snapshot, and by which command sooner.
+// untilText reports when a lost shard leaves the last snapshot, and by which command sooner.
 func untilText(m *catalog.Remain, table string) string {
 	if len(m.Refs) > 0 {
 		return "the refs " + strings.Join(m.Refs, ", ") + " are dropped or moved, and the snapshots have expired"

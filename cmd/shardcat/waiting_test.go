@@ -29,7 +29,7 @@ func runOn(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestRetryFlags(t *testing.T) {
 	for _, test := range []struct {
 		flags    []string
-		requests int // at least; exactly where the flags say so
+		requests int // at least; exactly where the flags require it
 		exact    bool
 		notice   bool
 	}{

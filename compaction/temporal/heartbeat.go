@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/compaction"
 )
 
-// heart gives signs of life while a step is at work, with its progress. An answer to one tells that the step was cancelled, which ends its context.
+// heart gives signs of life while a step is at work, with its progress. An answer to one reports that the step was cancelled, which ends its context.
 type heart struct {
 	last atomic.Pointer[compaction.Progress]
 	end  context.CancelFunc

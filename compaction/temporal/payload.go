@@ -25,7 +25,7 @@ const (
 	defaultHeartbeat = 60
 	// defaultBatch: a group takes some 25 events of a history, which Temporal wants below 10,000.
 	defaultBatch = 100
-	// maxRounds bounds how often a table is planned again because of lost races, or because a plan had no room.
+	// maxRounds bounds how often a table is planned again because of lost races, or because a plan had no space.
 	maxRounds = 20
 )
 

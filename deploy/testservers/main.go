@@ -1,5 +1,5 @@
 // Command testservers starts the object stores that shardcat is tested with, on loopback and without docker:
-// versitygw (S3), Azurite (Azure Blob), fake-gcs-server (GCS), and MinIO if asked for.
+// versitygw (S3), Azurite (Azure Blob), fake-gcs-server (GCS), and MinIO if requested.
 //
 //	go run -C deploy/testservers .                     prints the environment to export, runs until Ctrl-C
 //	go run -C deploy/testservers . -- go test ./...    runs a command with that environment, then stops
@@ -34,7 +34,7 @@ func main() {
 	os.Exit(code)
 }
 
-// request is what the command line asks for.
+// request is what the command line requests.
 type request struct {
 	only    []string
 	cache   string

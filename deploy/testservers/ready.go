@@ -32,7 +32,7 @@ func folderBucket(root string) func(context.Context, string, string) error {
 	}
 }
 
-// azureContainer asks for the container with the account's key.
+// azureContainer requests the container with the account's key.
 func azureContainer(ctx context.Context, address, _ string) error {
 	target := "http://" + address + "/" + account + "/" + bucket + "?restype=container"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, target, nil)

@@ -116,7 +116,7 @@ var proxied = []string{
 	"x-azure-clientip", "x-proxyuser-ip", "client-ip", "proxy-connection",
 }
 
-// ProxyHeader reports whether a header says that a proxy passed the request on. Its presence counts, whatever the
+// ProxyHeader reports whether a header reports that a proxy passed the request on. Its presence counts, whatever the
 // value: a client can make the first of several values empty.
 func ProxyHeader(name string) bool {
 	name = strings.ToLower(name)

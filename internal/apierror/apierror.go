@@ -60,7 +60,7 @@ func Redirected(status int, h http.Header) string {
 	return "redirected to " + to + ", which is not followed; if that is the store, set it as the endpoint; it may also be a proxy or a login page"
 }
 
-// WaitFor is how long the store asked to wait, as blobio.RetryAfter looks for it.
+// WaitFor is how long the store requested to wait, as blobio.RetryAfter looks for it.
 func (e *Error) WaitFor() time.Duration { return e.RetryAfter }
 
 // OfStatus is the class of an answer by its HTTP status alone; drivers look at the code first.
@@ -126,7 +126,7 @@ func untrusted(err error) bool {
 		errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// Redact returns an error of the network without the URL that was asked, which may hold a signature. What
+// Redact returns an error of the network without the requested URL, which may hold a signature. What
 // errors.Is and errors.As find below it stays.
 func Redact(err error) error {
 	var u *url.Error

@@ -4,14 +4,14 @@ import (
 	"context"
 )
 
-// HandedOut says that a catalog has no credentials for a request: it was asked and failed, or they are of another kind.
+// HandedOut reports that a catalog has no credentials for a request: the request failed, or they are of another kind.
 type HandedOut struct{ Err error }
 
 func (e *HandedOut) Error() string { return OneLine(e.Err) }
 
 func (e *HandedOut) Unwrap() error { return e.Err }
 
-// Class tells a catalog that can't be reached from one that refuses.
+// Class distinguishes a catalog that can't be reached from one that refuses.
 func (e *HandedOut) Class(ctx context.Context) error {
 	if class := OfNetwork(ctx, e.Err); class != ErrUnknown {
 		return class

@@ -9,9 +9,9 @@ import (
 	"unsafe"
 )
 
-// Memory that is given back is kept for who asks next, so that a scan of some milliseconds does not begin with the pages and the
+// Memory that is given back is kept for the caller next, so that a scan of some milliseconds does not begin with the pages and the
 // collections of garbage that new memory costs: several times what decoding into it does. It is kept by size class, four to a
-// power of two, and what was given back last comes first. What nobody has asked for in some seconds is the collector's again
+// power of two, and what was given back last comes first. What nobody has requested in some seconds is the collector's again
 // with the next collection of garbage, of which there is one every two minutes in a process that rests.
 
 const (
@@ -19,9 +19,9 @@ const (
 	leastKept, mostKept = 4 << 10, 64 << 20
 	// mostInAll is how many bytes are kept at most: those of two scans that hold as much as a scan may (128 MiB).
 	mostInAll = 256 << 20
-	// keptFor is how long memory is kept for who asks: as long as jemalloc, by default, keeps pages of what was freed.
+	// keptFor is how long memory is kept for the caller: as long as jemalloc, by default, keeps pages of what was freed.
 	keptFor = 10 * time.Second
-	// steps are the classes of a power of two: memory is at most a quarter larger than it was asked for, and slack.
+	// steps are the classes of a power of two: memory is at most a quarter larger than it was requested, and slack.
 	steps = 4
 	// slack is what the memory of a class has besides, so that an offset more than there are values does not take the next one.
 	slack = 64
@@ -101,7 +101,7 @@ func dropBefore(t time.Time) {
 	}
 }
 
-// sweep drops what nobody has asked for, now and after every collection of garbage: its argument is garbage by then.
+// sweep drops what nobody has requested, now and after every collection of garbage: its argument is garbage by then.
 func sweep(*[16]byte) {
 	dropBefore(now().Add(-keptFor))
 	runtime.SetFinalizer(new([16]byte), sweep)

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// A class has room for what is of it, and at most a quarter more; its own size is of it.
+// A class has space for what is of it, and at most a quarter more; its own size is of it.
 func TestClasses(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 100_000 {
@@ -23,7 +23,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// Memory that was given back comes again, spoiled where that is asked for, and never while somebody has it: of several what
+// Memory that was given back comes again, spoiled where that is requested, and never while somebody has it: of several what
 // was given back last.
 func TestAgain(t *testing.T) {
 	defer func() { spoil = nil }()
@@ -49,7 +49,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// What nobody asks for goes when it is old, with a collection of garbage, and what is asked for stays.
+// What nobody requests goes when it is old, with a collection of garbage, and what is requested stays.
 func TestDrop(t *testing.T) {
 	Forget()
 	defer ahead.Store(0)

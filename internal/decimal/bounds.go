@@ -1,6 +1,6 @@
 package decimal
 
-// Class is what a value is, as far as its sign tells.
+// Class is what a value is, as far as its sign shows.
 type Class uint8
 
 // The classes.
@@ -22,7 +22,7 @@ type Bounds struct {
 	high  uint64
 }
 
-// Add takes in a value and tells what it is. Of equal numbers the first is kept.
+// Add takes in a value and reports what it is. Of equal numbers the first is kept.
 func (b *Bounds) Add(v Value) Class {
 	low, high := v.Words()
 	return b.AddWords(low, high)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The first seven are those of format note 03 §14.2; the others were worked out by hand from the layout.
+// The first seven are those of docs/format/fields.md; the others were worked out by hand from the layout.
 var vectors = []struct{ text, bytes string }{
 	{"0", "00000000000000000000000000000822"},
 	{"1", "01000000000000000000000000000822"},

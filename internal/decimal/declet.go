@@ -26,7 +26,7 @@ func init() {
 }
 
 // unpack decodes the bits pqr stu v wxy of a declet. A digit is small (three bits) or large (8 plus one
-// bit); v, wx and st tell which are which.
+// bit); v, wx and st report which are which.
 func unpack(c uint16) uint16 {
 	pq, r := c>>8&3, c>>7&1
 	st, u := c>>5&3, c>>4&1

@@ -1,10 +1,10 @@
 // Package decimal reads and writes the 16-byte decimals of a shard (extension KustoDecimal): IEEE 754-2008
-// decimal128 with densely packed digits, least significant byte first (format note 03 §14.2).
+// decimal128 with densely packed digits, least significant byte first (docs/format/fields.md).
 //
 //	bit 127   126…122       121…110                109…0
 //	 sign | combination | exponent, low part | 11 declets of 3 digits
 //
-// The combination says what the number is:
+// The combination reports what the number is:
 //
 //	ab cde   (ab ≠ 11)  finite: exponent's two high bits ab, first digit cde (0 to 7)
 //	11 ab c  (ab ≠ 11)  finite: exponent's two high bits ab, first digit 8 + c

@@ -27,7 +27,7 @@ func FromScaled(unscaled *big.Int, scale int) (v Value, exact bool) {
 	return fit([]byte(new(big.Int).Abs(unscaled).String()), -scale, unscaled.Sign() < 0)
 }
 
-// Scaled is the integer v × 10^scale. ok is false where v is no finite number or has more fraction digits.
+// Scaled is the integer v × 10^scale. ok is false where v is not a finite number or has more fraction digits.
 func (v Value) Scaled(scale int) (unscaled *big.Int, ok bool) {
 	c, exponent, ok := v.Coefficient()
 	if !ok || c.Sign() == 0 {

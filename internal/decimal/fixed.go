@@ -41,7 +41,7 @@ func bigInt128(hi int64, lo uint64) *big.Int {
 	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(lo))
 }
 
-// Int128 is v × 10^scale as hi·2^64 + lo. ok is false where v is no finite number, has more fraction digits, or does not
+// Int128 is v × 10^scale as hi·2^64 + lo. ok is false where v is not a finite number, has more fraction digits, or does not
 // fit 128 bits.
 func (v Value) Int128(scale int) (hi int64, lo uint64, ok bool) {
 	p := v.parts()

@@ -22,7 +22,7 @@ func sample(r *rand.Rand) Value {
 	return v
 }
 
-// The fast ways must say what the slow ones say, which go over big integers.
+// The fast ways must report what the slow ones say, which go over big integers.
 func TestFixedPointAgreesWithBigIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {

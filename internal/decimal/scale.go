@@ -57,7 +57,7 @@ func (s *Scale) Int128(b []byte) (hi int64, lo uint64, ok bool) {
 }
 
 // Int128s converts the values in src, Size bytes each, to integers at the scale as Int128 does, as 64 low bits and then 64 high ones. It
-// stops at the first value that has more than so many digits, or doesn't go the short way, and tells how many came before it.
+// stops at the first value that has more than so many digits, or doesn't go the short way, and reports how many came before it.
 func (s *Scale) Int128s(dst [][2]uint64, src []byte, digits int) (n int) {
 	limit := uint64(loUnit)
 	if digits < 18 {

@@ -14,7 +14,7 @@ import (
 // an exponent out of range.
 var ErrInexact = errors.New("does not fit a decimal of 34 digits exactly")
 
-// ErrSyntax is text that is no decimal number.
+// ErrSyntax is text that is not a decimal number.
 var ErrSyntax = errors.New("not a decimal number")
 
 // String is the value by IEEE 754's to-scientific-string: digits as stored, trailing zeros kept, exponent
@@ -225,7 +225,7 @@ func scanPower(s string) (int, bool) {
 	return n, true
 }
 
-// parsePlain reads what most numbers are: [-]digits[.digits] with at most 18 digits. It says false for everything else,
+// parsePlain reads what most numbers are: [-]digits[.digits] with at most 18 digits. It states false for everything else,
 // wrong or right.
 func parsePlain[T string | []byte](s T) (Value, bool) {
 	at, p := 0, parts{}

@@ -3,7 +3,7 @@ package decimal
 // Threshold is one value that many others are compared with. Not for concurrent use.
 type Threshold struct {
 	own parts
-	// at is own with the exponent of the last value that was compared, where it has room for that.
+	// at is own with the exponent of the last value that was compared, where it has space for that.
 	at parts
 }
 

@@ -172,10 +172,10 @@ func combine(p parts, first uint64) uint64 {
 	return top
 }
 
-// IsNaN tells quiet and signalling not-a-numbers.
+// IsNaN reports quiet and signalling not-a-numbers.
 func (v Value) IsNaN() bool { return v[15]&0x7C == 0x7C }
 
-// IsInfinite tells ±∞.
+// IsInfinite reports ±∞.
 func (v Value) IsInfinite() bool { return v[15]&0x7C == 0x78 }
 
 // Sign is −1, 0 or +1: 0 for zeros of either sign and for NaN.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Words, and what takes them, tell the same as bytes, for all declets and for values of any bits.
+// Words, and what takes them, report the same as bytes, for all declets and for values of any bits.
 func TestWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var values []Value

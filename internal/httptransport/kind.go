@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind is what a request asks a store for.
+// Kind is what a request calls a store for.
 type Kind string
 
 // The kinds of requests.
@@ -17,7 +17,7 @@ const (
 	Delete Kind = "delete" // an object, or the parts of an upload
 )
 
-// KindOf tells what a request asks for, in the protocol of S3, Azure or GCS.
+// KindOf reports what a request names, in the protocol of S3, Azure or GCS.
 func KindOf(r *http.Request) Kind {
 	switch r.Method {
 	case http.MethodHead:
@@ -30,7 +30,7 @@ func KindOf(r *http.Request) Kind {
 	return Put
 }
 
-// kindOfGet tells lists and metadata from content. GCS lists at …/b/BUCKET/o and gives metadata where its
+// kindOfGet distinguishes lists and metadata from content. GCS lists at …/b/BUCKET/o and gives metadata where its
 // address lacks alt=media; S3 and Azure mark lists by a parameter.
 func kindOfGet(r *http.Request) Kind {
 	q := r.URL.Query()
@@ -47,10 +47,10 @@ func kindOfGet(r *http.Request) Kind {
 	return Get
 }
 
-// IsGCS tells the JSON protocol of GCS by its paths.
+// IsGCS reports the JSON protocol of GCS by its paths.
 func IsGCS(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/storage/v1/") || strings.HasPrefix(r.URL.Path, "/upload/")
 }
 
-// IsAzure tells Azure's protocol by the header that each of its requests has.
+// IsAzure reports Azure's protocol by the header that each of its requests has.
 func IsAzure(r *http.Request) bool { return r.Header.Get("X-Ms-Version") != "" }

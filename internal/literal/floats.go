@@ -12,7 +12,7 @@ type Floats struct {
 	places int // that the values so far had, at most; 0 as long as none had few
 }
 
-// exactDigits is how many digits any number may have to be told from all others in a float64. So a text of so many at most is the only
+// exactDigits is how many digits any number may have to be distinguished from all others in a float64. So a text of so many at most is the only
 // one, and with that the shortest, but for zeros at its end.
 const exactDigits = 15
 

@@ -2,7 +2,7 @@ package literal
 
 import "encoding/binary"
 
-// digitPairs reads eight bytes of two digits each behind the other, but for the bytes of separators that shape says: its bytes are
+// digitPairs reads eight bytes of two digits each behind the other, but for the bytes of separators that shape states: its bytes are
 // '0' where a digit is wanted, and the separator elsewhere. The digit at byte i and that behind it make the number in byte i of
 // what comes back.
 func digitPairs(s []byte, shape, limit uint64) (pairs uint64, ok bool) {
@@ -60,7 +60,7 @@ func plainClock(s []byte) (ticks int64, ok bool) {
 	if last == 9 {
 		return ticks, true
 	}
-	fraction := s[10:last] // none, or not a digit, behind the point is left to who tells errors
+	fraction := s[10:last] // none, or not a digit, behind the point is left to who reports errors
 	if s[9] != '.' || len(fraction) == 0 || len(fraction) > 7 {
 		return 0, false
 	}

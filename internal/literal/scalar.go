@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// ErrGuid is text that is no guid.
+// ErrGuid is text that is not a guid.
 var ErrGuid = errors.New("not a guid")
 
 // AppendGuid appends 16 bytes as lower-case hyphenated text, first byte first.

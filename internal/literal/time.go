@@ -133,7 +133,7 @@ func daysIn(year, month int) int {
 }
 
 // ParseDateTime reads an RFC 3339 time with any offset; date and time may be parted by T, t or a space. cut
-// tells that digits below 100 ns were dropped. The error is ErrTime.
+// reports that digits below 100 ns were dropped. The error is ErrTime.
 func ParseDateTime[T string | []byte](s T) (ticks int64, cut bool, err error) {
 	const shape = "dddd-dd-ddTdd:dd:dd"
 	if len(s) < len(shape)+1 {

@@ -76,7 +76,7 @@ func (p *Panic) String() string { return fmt.Sprint(p.Value) }
 func (p *Panic) Error() string { return "internal error: " + p.String() }
 
 // InTurn calls side by side for 0 … n−1, at most workers at a time, and after each of these calls inTurn, which is called in the order of
-// i and never twice at a time. Both are told which worker calls them, from 0 on, so that it may keep memory. It stops after the first
+// i and never twice at a time. Both are given which worker calls them, from 0 on, so that it may keep memory. It stops after the first
 // error, which it returns when all calls have ended.
 func InTurn(workers, n int, sideBySide, inTurn func(worker, i int) error) error {
 	workers = max(1, min(workers, n))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Mode says when a bar is drawn.
+// Mode reports when a bar is drawn.
 type Mode uint8
 
 // The modes of the --progress flag.

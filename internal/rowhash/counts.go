@@ -2,14 +2,14 @@ package rowhash
 
 import "github.com/zeebo/xxh3"
 
-// Counts says how often rows come, by the XXH3-128 of their bytes, in 24 bytes a place, of which at least a quarter is free. The zero value
+// Counts reports how often rows come, by the XXH3-128 of their bytes, in 24 bytes a place, of which at least a quarter is free. The zero value
 // counts nothing yet.
 type Counts struct {
 	slots []count // a power of two
 	used  int
 }
 
-// count is how often a row comes; used tells it from a free place.
+// count is how often a row comes; used distinguishes it from a free place.
 type count struct {
 	hash xxh3.Uint128
 	n    uint32

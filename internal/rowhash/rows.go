@@ -71,7 +71,7 @@ func (r *Rows) Set(columns []arrow.Array, from, to int) error {
 	return nil
 }
 
-// column are values of one column. Those of a fixed size lie in fixed, others in text up to where ends says; a value of a type that is
+// column are values of one column. Those of a fixed size lie in fixed, others in text up to where ends states; a value of a type that is
 // written by Append is there as it is written.
 type column struct {
 	kind  kind
@@ -180,7 +180,7 @@ func (c *column) addSizes(sizes []int) {
 	}
 }
 
-// put writes the values where at says, and moves that behind them.
+// put writes the values where at states, and moves that behind them.
 func (c *column) put(data []byte, at []int) {
 	switch {
 	case c.kind == writtenKind:

@@ -65,7 +65,7 @@ func shown(r rune, lines bool) rune {
 }
 
 // Writer passes text on to a terminal with Lines applied. A character that is cut between two writes is put
-// together; what is left of one at the end is lost.
+// together; the rest of one at the end is lost.
 type Writer struct {
 	To io.Writer
 	// cut is the beginning of a character that the last write ended in.

@@ -25,7 +25,7 @@
 // Any other extension label leaves the type of its basic type.
 //
 // What comes from elsewhere becomes canonical by FromArrow and Import; what goes elsewhere leaves by
-// Export. Both tell what would be lost, and name the row of a value that can't be held.
+// Export. Both report what would be lost, and name the row of a value that can't be held.
 package arrowtype
 
 import (
@@ -39,7 +39,7 @@ import (
 // bytes of an Arrow IPC stream without batches.
 const PropertySchema = impl.PropertySchema
 
-// ErrUnit is a time that a unit has no room for.
+// ErrUnit is a time that a unit has no space for.
 var ErrUnit = impl.ErrUnit
 
 // The canonical extension types. They are registered with Arrow, so that IPC restores them.
@@ -77,7 +77,7 @@ type ImportOptions = impl.ImportOptions
 type Importer = impl.Importer
 
 // Report is what a mapping between Arrow and a shard changes, field by field. Values are kept unless a
-// note says otherwise.
+// note states otherwise.
 type Report = impl.Report
 
 // RowError is a value that the other side can't hold.
@@ -107,7 +107,7 @@ func Codable(n *schema.Node) bool {
 	return impl.Codable(n)
 }
 
-// Demanding are nodes that say of the fields of an Arrow schema, and of those below them, which may be null: what FindNull asks for.
+// Demanding are nodes with which fields of an Arrow schema, and below them, may be null: what FindNull requests.
 func Demanding(fields []arrow.Field) []*schema.Node {
 	return impl.Demanding(fields)
 }
@@ -119,7 +119,7 @@ func FindNull(a arrow.Array, n *schema.Node) (path string, row int, found bool) 
 }
 
 // FromArrow gives the shard schema that holds what an Arrow schema describes (docs/reference/arrow.md has the table).
-// The report tells where the type is another one; no type is refused but by name: a field that has no
+// The report reports where the type is another one; no type is refused but by name: a field that has no
 // name, a name that occurs twice, types that nest too deep.
 func FromArrow(s *arrow.Schema) (*schema.Schema, *Report, error) {
 	return impl.FromArrow(s)

@@ -24,7 +24,7 @@ type Error struct {
 	Kind error
 	// Object is the URL of the object, without secrets; empty while not known.
 	Object string
-	// Offset in bytes from the start of Object (or of the slice at hand, while Object is empty);
+	// Offset in bytes from the start of Object (or of the slice available, while Object is empty);
 	// negative where no offset applies.
 	Offset int64
 	// What was found, in one line.
@@ -57,12 +57,12 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// At is damaged data at an offset of the slice at hand.
+// At is damaged data at an offset of the slice available.
 func At(offset int64, format string, args ...any) error {
 	return &Error{Kind: ErrCorrupt, Offset: offset, What: fmt.Sprintf(format, args...)}
 }
 
-// Unsupported is legal data of a kind that is not read, at an offset of the slice at hand.
+// Unsupported is legal data of a kind that is not read, at an offset of the slice available.
 func Unsupported(offset int64, format string, args ...any) error {
 	return &Error{Kind: ErrUnsupported, Offset: offset, What: fmt.Sprintf(format, args...)}
 }

@@ -5,9 +5,9 @@
 //	=  !=  <>  <  <=  >  >=  AND  OR  NOT  IN (…)  BETWEEN x AND y  IS [NOT] NULL  LIKE 'a%_'
 //	HAS 'term'  HASPREFIX 'ter'  CONTAINS 'text'        (each also case-sensitive, with the suffix _CS)
 //
-// Strings stand in single quotes (” is a quote), names that are no identifiers in double quotes, nested fields
+// Strings stand in single quotes (” is a quote), names that are not identifiers in double quotes, nested fields
 // are dotted. Literals besides numbers, strings, TRUE, FALSE and NULL: guid '…', X'…' (binary), timespan '…',
-// datetime '…', decimal '…'. Logic is three-valued. Floats compare as IEEE 754 says: NaN equals nothing, and a
+// datetime '…', decimal '…'. Logic is three-valued. Floats compare as IEEE 754 states: NaN equals nothing, and a
 // literal is rounded to the width of its column first.
 package filter
 
@@ -25,7 +25,7 @@ type Expr interface {
 // Path names a field: top-level name first, then names of struct members.
 type Path []string
 
-// String prints the path with quotes where a name is no identifier.
+// String prints the path with quotes where a name is not an identifier.
 func (p Path) String() string {
 	parts := make([]string, len(p))
 	for i, n := range p {
@@ -79,7 +79,7 @@ type (
 	Or struct{ Left, Right Expr }
 	// Not is true where X is false.
 	Not struct{ X Expr }
-	// Compare holds a field against a literal.
+	// Compare compares a field with a literal.
 	Compare struct {
 		Field Path
 		Op    Op
@@ -108,7 +108,7 @@ type (
 	Truth struct{ Field Path }
 )
 
-// TextKind says which term operator a Text is.
+// TextKind reports which term operator a Text is.
 type TextKind uint8
 
 // The term operators.
@@ -157,7 +157,7 @@ func (e Text) String() string {
 	return e.Field.String() + " " + op + " " + quoteString(e.Term)
 }
 
-// LiteralKind says how a literal was written.
+// LiteralKind reports how a literal was written.
 type LiteralKind uint8
 
 // The kinds of literals.
@@ -173,7 +173,7 @@ const (
 	DecimalLiteral
 )
 
-// Literal is a constant as it was written; its type comes from the field it is held against.
+// Literal is a constant as it was written; its type comes from the field it is compared with.
 type Literal struct {
 	Kind LiteralKind
 	// Text is the number or the quoted text, without quotes; "true" or "false"; empty for null.

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// test judges one non-null value; constant truths are told apart by unknown.
+// test judges one non-null value; constant truths are distinguished by unknown.
 type test interface {
 	// holds judges a value.
 	holds(v *Value) bool
@@ -19,7 +19,7 @@ type test interface {
 	possible(s *Stats) outcomes
 }
 
-// compareTest holds a value against one literal.
+// compareTest compares a value with one literal.
 type compareTest struct {
 	c   class
 	op  Op
@@ -82,7 +82,7 @@ func boolRank(b bool) int {
 	return 0
 }
 
-// compareDecimal compares two decimal128 numbers by value; a NaN, or what is no decimal at all, is not ordered.
+// compareDecimal compares two decimal128 numbers by value; a NaN, or what is not a decimal at all, is not ordered.
 func compareDecimal(a, b []byte) (result int, ordered bool) {
 	if len(a) != decimal.Size || len(b) != decimal.Size {
 		return 0, false
@@ -103,7 +103,7 @@ func bindDecimal(l Literal) ([]byte, error) {
 	return d[:], err
 }
 
-// inTest holds a value against a list of literals.
+// inTest compares a value with a list of literals.
 type inTest struct {
 	c       class
 	any     []operand

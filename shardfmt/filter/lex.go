@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind says what a token is.
+// tokenKind reports what a token is.
 type tokenKind uint8
 
 const (

@@ -87,7 +87,7 @@ func classOf(n *schema.Node) class {
 	return noClass
 }
 
-// operand is a literal bound to a node. For integer classes a literal that is no integer, or lies outside the
+// operand is a literal bound to a node. For integer classes a literal that is not an integer, or lies outside the
 // 64-bit range, is kept as its floor and a remark, so that comparisons stay exact.
 type operand struct {
 	Value

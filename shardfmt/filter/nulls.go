@@ -17,7 +17,7 @@ type nulls struct {
 // any reports whether a row may be null.
 func (n nulls) any() bool { return n.all || len(n.of) > 0 || n.coded != nil }
 
-// bitmap is where the rows that are not null have their bits, the first one's first, if one bitmap tells of all.
+// bitmap is where the rows that are not null have their bits, the first one's first, if one bitmap reports about all.
 func (n nulls) bitmap() (valid []byte, from int, ok bool) {
 	if n.all || n.coded != nil || len(n.of) != 1 {
 		return nil, 0, false

@@ -109,12 +109,12 @@ func (t *compareTest) withinRange(s *Stats) outcomes {
 	return outcomes{different, equal}
 }
 
-// side tells where values can lie relative to a literal, seen from one bound.
+// side reports where values can lie relative to a literal, seen from one bound.
 type side struct{ canBeBelow, canBeEqual, canBeAbove bool }
 
 var anySide = side{true, true, true}
 
-// against holds the bounds of s against the literal. low answers "can a value be below or equal", by the lower
+// against compares the bounds of s with the literal. low answers "can a value be below or equal", by the lower
 // bound; high answers "above or equal", by the upper one.
 func (o *operand) against(c class, s *Stats) (low, high side) {
 	low, high = anySide, anySide

@@ -6,20 +6,20 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// QuestionKind says what a Question asks.
+// QuestionKind reports what a Question asks.
 type QuestionKind uint8
 
 // The kinds of questions.
 const (
-	// Equal asks for rows whose value is one of Values.
+	// Equal requests rows whose value is one of Values.
 	Equal QuestionKind = iota
-	// HasTerm asks for rows in which Text stands between borders of words, HasTermPrefix for those in which it
+	// HasTerm requests rows in which Text stands between borders of words, HasTermPrefix for those in which it
 	// stands behind one; in any case.
 	HasTerm
 	HasTermPrefix
-	// Within asks for rows whose value lies between Low and High.
+	// Within requests rows whose value lies between Low and High.
 	Within
-	// All asks for rows that answer all of several questions about different fields, Parts; it has no path. Each part is asked by itself, too.
+	// All requests rows that answer all of several questions about different fields, Parts; it has no path. Each part is called by itself, too.
 	All
 )
 
@@ -30,7 +30,7 @@ type Question struct {
 	Kind   QuestionKind
 	Text   []byte
 	Values []Value
-	// Low and High bound the values of Within, nil where there is no bound; a bound that is Out is not itself asked for.
+	// Low and High bound the values of Within, nil where there is no bound; a bound that is Out is not itself requested.
 	Low, High       *Value
 	LowOut, HighOut bool
 	// Parts of All, each of kind Equal or Within.
@@ -171,7 +171,7 @@ func compareValues(c class, a, b *Value) int {
 	return result
 }
 
-// question is what an index may be asked for a test.
+// question is what an index may be sent a request for a test.
 func (p leafPredicate) question() (q Question, ok bool) {
 	q.Path = p.field.nodes
 	switch t := p.test.(type) {

@@ -1,6 +1,6 @@
 package filter
 
-// Rename gives the expression with other paths: what to says of each. It is for fields that have other names elsewhere.
+// Rename gives the expression with other paths: what to states about each. It is for fields that have other names elsewhere.
 func Rename(e Expr, to func(Path) Path) Expr {
 	switch e := e.(type) {
 	case And:

@@ -115,7 +115,7 @@ func TestSelect(t *testing.T) {
 }
 
 // coded gives a batch the columns of another in dictionary encoding. The rows name the entries from the last to the first of
-// as many times the values as are asked for; nulls are told by entries in the odd rows and by the rows themselves in others.
+// as many times the values as are requested; nulls are notified by entries in the odd rows and by the rows themselves in others.
 func coded(t *testing.T, batch arrow.RecordBatch, times int) arrow.RecordBatch {
 	t.Helper()
 	var columns []arrow.Array
@@ -187,7 +187,7 @@ func TestBindRefuses(t *testing.T) {
 	}
 }
 
-// Pruning must never lose a row: wherever Select finds one, MayMatch says true for the exact statistics of the
+// Pruning must never lose a row: wherever Select finds one, MayMatch states true for the exact statistics of the
 // batch, and for those of each single row.
 func TestMayMatchIsSafe(t *testing.T) {
 	s, batch := sample(t)

@@ -197,7 +197,7 @@ func (t *textTest) find(text []byte, at int, piece []byte) bool {
 // foldedBytes is how much of a text is folded at a time.
 const foldedBytes = 256
 
-// holdsASCII is holds for texts of which every character that comes to be looked at is ASCII. Most are, and need no memory; of others it says that
+// holdsASCII is holds for texts of which every character that comes to be looked at is ASCII. Most are, and need no memory; of others it reports that
 // it isn't done.
 func (t *textTest) holdsASCII(text []byte) (found, done bool) {
 	if len(t.want) > foldedBytes/2 {
@@ -219,7 +219,7 @@ func (t *textTest) holdsASCII(text []byte) (found, done bool) {
 	}
 }
 
-// bounded reports whether the occurrence [start, end) has the borders that the operator asks for.
+// bounded reports whether the occurrence [start, end) has the borders that the operator requests.
 func (t *textTest) bounded(text []byte, start, end int) bool {
 	if t.kind == Contains {
 		return true

@@ -16,7 +16,7 @@ type truths struct {
 // wordBits are the rows of a word.
 const wordBits = 64
 
-// newTruths has room for n rows; all are false.
+// newTruths has space for n rows; all are false.
 func newTruths(n int) truths {
 	words := (n + wordBits - 1) / wordBits
 	both := make([]uint64, 2*words)
@@ -46,7 +46,7 @@ func (t truths) not() {
 	}
 }
 
-// settle makes truths of what a test says in sure: what is not true is false, or unknown if the test says so of it, and what is
+// settle makes truths of what a test states in sure: what is not true is false, or unknown if the test reports it of it, and what is
 // null is unknown.
 func (t truths) settle(n int, unknown bool, null nulls) {
 	if unknown {

@@ -123,7 +123,7 @@ func PruneKeys(ctx context.Context, st Store, columns []*schema.Node, keys [][]f
 	return stripeindex.SiftKeys(ctx, st, columns, keys, units)
 }
 
-// Matrix says where Bloom filters of one size lie side by side, so that one short read tells of all of them.
+// Matrix reports where Bloom filters of one size lie side by side, so that one short read covers all of them.
 type Matrix = bloommatrix.Matrix
 
 // TermColumn is one Bloom filter of a Matrix.

@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// What a shard says of a field, and how its blocks are encoded, as a person reads it.
+// What a shard states about a field, and how its blocks are encoded, as a person reads it.
 func ExampleShard() {
 	ctx := context.Background()
 	client := blobio.NewClient()

@@ -9,11 +9,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Field is what the shard says of one field, nested ones included.
+// Field is what the shard states about one field, nested ones included.
 type Field struct {
 	SchemaID uint32 `json:"schema_id"`
 	Type     string `json:"type"`
-	// NotNull: the shard says that no value is null.
+	// NotNull: the shard reports that no value is null.
 	NotNull bool `json:"not_null,omitempty"`
 	// Shard holds the statistics of the whole shard, nil where it has none.
 	Shard json.RawMessage `json:"shard"`
@@ -48,7 +48,7 @@ type Chunk struct {
 	Start     uint64 `json:"start"`
 	Size      uint64 `json:"size"`
 	PageCount uint64 `json:"page_count"`
-	// Mapped tells that the shard says where each page is.
+	// Mapped reports that the shard reports where each page is.
 	Mapped bool `json:"mapped"`
 }
 

@@ -21,7 +21,7 @@ import (
 // Index is the description of an index, of a known type or not.
 type Index struct {
 	// Scope is what the index belongs to: "shard", "stripe0", "field:NAME" (where statistics are shown) or
-	// "stripe0/field:NAME"; empty for one that was asked for by itself.
+	// "stripe0/field:NAME"; empty for one that was requested by itself.
 	Scope string `json:"scope,omitempty"`
 	Type  string `json:"type"`
 	// Fields are the indexed ones, by dotted name where the schema is known, else by number; a composite key has the
@@ -29,7 +29,7 @@ type Index struct {
 	Fields     []string   `json:"fields"`
 	Properties []Property `json:"properties"`
 	Artifacts  []Artifact `json:"artifacts"`
-	// SizeBytes is what the descriptor says, nil if it does not.
+	// SizeBytes is what the descriptor states, nil if it does not.
 	SizeBytes *uint64 `json:"size_bytes,omitempty"`
 }
 
@@ -43,7 +43,7 @@ type Artifact struct {
 	Schema  string  `json:"schema,omitempty"`
 }
 
-// describeIndex reports what a descriptor says; names, if not nil, gives the names of fields.
+// describeIndex reports what a descriptor states; names, if not nil, gives the names of fields.
 func describeIndex(scope string, d *metapb.IndexDescriptor, names *schema.Schema) Index {
 	x := Index{Scope: scope, Type: d.IndexType, Fields: []string{}, Properties: []Property{}, Artifacts: []Artifact{}, SizeBytes: d.IndexSize}
 	for _, f := range d.IndexedFields {
@@ -83,7 +83,7 @@ func fieldName(s *schema.Schema, id uint32) string {
 func DescribeIndex(ctx context.Context, st index.Store, base string, descriptor index.Descriptor, p urlresolve.Policy) (*Index, error) {
 	d := stripeindex.Message(descriptor)
 	x := describeIndex("", d, nil)
-	if d.GetIndexType() == meta.TermFilterType { // whose artifact is no shard
+	if d.GetIndexType() == meta.TermFilterType { // whose artifact is not a shard
 		return &x, nil
 	}
 	if d.IndexType == layerindex.Type {

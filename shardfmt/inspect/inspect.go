@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Detail says how closely to look; each level includes those before it.
+// Detail reports how closely to look; each level includes those before it.
 type Detail int
 
 // The levels of detail.
@@ -48,7 +48,7 @@ type Inspection struct {
 	DeletedRecords uint64         `json:"deleted_records"`
 	Stripes        []Stripe       `json:"stripes"`
 	Schema         []*schema.Node `json:"schema"`
-	// CreationMin and CreationMax are RFC 3339 with all 100 ns kept, nil where the shard does not say.
+	// CreationMin and CreationMax are RFC 3339 with all 100 ns kept, nil where the shard does not state.
 	CreationMin *string    `json:"creation_min"`
 	CreationMax *string    `json:"creation_max"`
 	Properties  []Property `json:"properties"`
@@ -57,7 +57,7 @@ type Inspection struct {
 	// SizeBytes is the root and all ranges of other objects that its buffers lie in, each once.
 	SizeBytes int64 `json:"size_bytes"`
 	RootBytes int64 `json:"root_bytes"`
-	// RawDataSize is that of the directory, nil where it does not say.
+	// RawDataSize is that of the directory, nil where it does not state.
 	RawDataSize *uint64 `json:"raw_data_size,omitempty"`
 	// Fields by dotted name, from Statistics on.
 	Fields map[string]*Field `json:"fields,omitempty"`
@@ -85,7 +85,7 @@ type Property struct {
 	Value json.RawMessage `json:"value"`
 	// Ref is the place that a value was read from which the property only refers to: url, start and end of a message.
 	Ref json.RawMessage `json:"ref,omitempty"`
-	// Error says why a reference could not be followed; Kind is data_ref then, and Value the reference.
+	// Error reports why a reference could not be followed; Kind is data_ref then, and Value the reference.
 	Error string `json:"error,omitempty"`
 }
 

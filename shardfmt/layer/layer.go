@@ -1,6 +1,6 @@
 // Package layer reads and writes LAYER files, version 5: columns of sorted rows, each a key and an auxiliary value, with an
 // index over the keys. It looks single keys up and warms the index blocks; whole files are read and written through package
-// fileio. docs/reference/formats/layer.md says what is read, written, refused and lost.
+// fileio. docs/reference/formats/layer.md reports what is read, written, refused and lost.
 package layer
 
 import (
@@ -29,7 +29,7 @@ type Span = impl.Span
 // Value is a key or an auxiliary value. Which of its parts counts depends on the kind.
 type Value = impl.Value
 
-// WriteOptions tell how a file is written. The zero value writes what the database this format comes from does,
+// WriteOptions report how a file is written. The zero value writes what the database this format comes from does,
 // without compression and filter.
 type WriteOptions = impl.WriteOptions
 
@@ -42,8 +42,8 @@ func NewWriter(w io.Writer, types []Pair, o WriteOptions) (*Writer, error) {
 	return impl.NewWriter(w, types, o)
 }
 
-// Open reads the trailer: one request. Types are those of the columns, which most files do not say; nil takes what the
-// file says, and without that only the structure can be read.
+// Open reads the trailer: one request. Types are those of the columns, which most files do not state; nil takes what the
+// file states, and without that only the structure can be read.
 func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*File, error) {
 	return impl.Open(ctx, st, url, types)
 }

@@ -235,7 +235,7 @@ func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb
 				d.Field.Indexes = nil
 			}
 			if st.from.root.Draft() {
-				d.Field.MembershipFilters = nil // whose seed the draft does not say
+				d.Field.MembershipFilters = nil // whose seed the draft does not state
 			}
 			if err := st.from.shorten(ctx, anchor, d.Field.StandardProperties, d.Field.CustomProperties); err != nil {
 				return nil, err

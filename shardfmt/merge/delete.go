@@ -40,9 +40,9 @@ type Deletion struct {
 	Object string
 }
 
-// DeleteRecords writes the shard out: the stripes of in with their data where it is, and a marker field that says
+// DeleteRecords writes the shard out: the stripes of in with their data where it is, and a marker field that states
 // which records are deleted. A marker field that in has already is replaced. Standard properties and indexes are
-// kept, since no record changes its position. What is asked of the store is one GET for a root of at most 1 MiB,
+// kept, since no record changes its position. What is called of the store is one GET for a root of at most 1 MiB,
 // one PUT of the markers, and one PUT and one GET of the new root.
 func DeleteRecords(ctx context.Context, sp *blobio.Client, out string, in Input, d Deletion, o Options) (*Result, error) {
 	s, o, err := openOne(ctx, sp, in, o)

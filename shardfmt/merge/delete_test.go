@@ -62,7 +62,7 @@ func verified(t *testing.T, sp *blobio.Client, url string) {
 	}
 }
 
-// TestDeleteRecords deletes, deletes more, and merges what is left: data objects stay as they are, and the object
+// TestDeleteRecords deletes, deletes more, and merges the rest: data objects stay as they are, and the object
 // of a marker that was replaced is named no more.
 func TestDeleteRecords(t *testing.T) {
 	ctx := context.Background()

@@ -53,7 +53,7 @@ type mergedCase struct {
 	} `json:"merged_from"`
 }
 
-// TestGoldenMerges merges the golden shards that the golden merged roots were made of. Each root says the same
+// TestGoldenMerges merges the golden shards that the golden merged roots were made of. Each root states the same
 // as ours: the same stripes, the same descriptors of every field and stripe and of the shard. Objects were
 // given other names there, so that references are compared by their ranges.
 func TestGoldenMerges(t *testing.T) {

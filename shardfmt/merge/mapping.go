@@ -15,7 +15,7 @@ type mapping []uint32
 // lacking: the input has no such node.
 const lacking = ^uint32(0)
 
-// identity says that every node has the number it had.
+// identity reports that every node has the number it had.
 func (m mapping) identity() bool {
 	for i, id := range m {
 		if id != uint32(i) {
@@ -63,7 +63,7 @@ func newSchemaTarget(s *schema.Schema, wire []byte, ids []int) *target {
 	return t
 }
 
-// mapAll maps the inputs; drop says that they may have fields that the target lacks.
+// mapAll maps the inputs; drop reports that they may have fields that the target lacks.
 func (t *target) mapAll(shards []*shard, drop bool) error {
 	for _, s := range shards {
 		var err error
@@ -99,7 +99,7 @@ func (t *target) mapShard(s *shard, drop bool) (mapping, error) {
 	return w.m, nil
 }
 
-// differs says that s can't be taken over node by node.
+// differs reports that s can't be taken over node by node.
 func (t *target) differs(s *shard) bool {
 	if !bytes.Equal(t.wire, s.schemaWire) && !schema.Equal(t.schema, s.schema) {
 		return true

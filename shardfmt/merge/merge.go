@@ -18,7 +18,7 @@
 //
 // so that one field of all stripes is one range, and all field lists are another. A property marks the layout.
 //
-// # What is asked of the store
+// # What is called of the store
 //
 // One request per input whose root has at most 1 MiB and whose size is known; an unknown size costs one more
 // to learn it. One object is written, under a name that must be free, and read back. No range of data is
@@ -116,7 +116,7 @@ type Options struct {
 	AllowExternal bool
 	// AllowStandard concatenates standard properties instead of refusing them. Inputs of different drop-by tags are refused still (ErrTags).
 	AllowStandard bool
-	// Policy says what absolute references in the inputs may name.
+	// Policy reports what absolute references in the inputs may name.
 	Policy urlresolve.Policy
 	Limits Limits
 	// Attempt marks the new root as written by this call; random if empty. See meta.PropertyAttempt.

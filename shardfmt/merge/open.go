@@ -137,7 +137,7 @@ func (s *shard) readStripes(ctx context.Context) (err error) {
 	return s.root.LoadFields(ctx, s.taken, ids)
 }
 
-// take checks which stripes are asked for; it is all of them if none is named.
+// take checks which stripes are requested; it is all of them if none is named.
 func (s *shard) take() error {
 	if s.taken == nil {
 		s.taken = make([]int, len(s.stripes))

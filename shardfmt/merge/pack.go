@@ -103,7 +103,7 @@ func (p *packing) build(ctx context.Context) (*merger, []byte, error) {
 	}
 	s.mapping, s.identical = identityMapping(s.schema.Count), true
 	o := p.o
-	o.AllowStandard = true // the inputs were asked
+	o.AllowStandard = true // the inputs were called
 	m := &merger{out: p.out, options: o, target: newSchemaTarget(s.schema, s.schemaWire, s.ids), shards: []*shard{s}, urls: newURLs(p.out, o)}
 	m.urls.places = p.places
 	root, err := m.build(ctx)
@@ -215,7 +215,7 @@ type packed struct {
 	check  sumCheck
 	// written are the bytes of the object so far, moved those of spans among them.
 	written, moved int64
-	// copied are the spans that the store copied, or was asked to.
+	// copied are the spans that the store copied, or was requested to.
 	copied []span
 	// closed: the object's last request was made.
 	closed bool

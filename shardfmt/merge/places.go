@@ -15,7 +15,7 @@ import (
 // which objects it refers to, and then, once it is settled what moves, to rewrite the references.
 type places struct {
 	spans map[string]*span
-	// stays are objects that something names as a whole: where a range of them went could not be said.
+	// stays are objects that something names as a whole: where a range of them went could not be reported.
 	stays map[string]bool
 	sums  []summed
 	// into is the object that spans move into, "" while they are learned.
@@ -33,14 +33,14 @@ type span struct {
 
 func (s *span) size() int64 { return s.end - s.start }
 
-// summed is a range whose checksum the shard tells.
+// summed is a range whose checksum the shard reports.
 type summed struct {
 	object     string
 	start, end int64
 	sum        uint64
 }
 
-// of tells the object and the shift of a range, and learns it if nothing is settled.
+// of reports the object and the shift of a range, and learns it if nothing is settled.
 func (p *places) of(object string, start, end int64) (string, int64) {
 	s := p.spans[object]
 	switch {

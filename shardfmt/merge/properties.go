@@ -95,7 +95,7 @@ func (m *merger) mark() {
 	m.properties.CustomProperties = bag
 }
 
-// required are the nodes of the new root that hold no null: those of which every input says so.
+// required are the nodes of the new root that hold no null: those of which every input reports it.
 func (m *merger) required() (ids []uint32) {
 	in := make([]map[uint32]bool, len(m.shards))
 	for i, s := range m.shards {

@@ -146,7 +146,7 @@ func (u *urls) referred(object string) string {
 	return ""
 }
 
-// addList adds what an input says it consists of.
+// addList adds what an input states it consists of.
 func (u *urls) addList(s *shard) error {
 	for _, ref := range s.urls.Urls {
 		if ref == "" {

@@ -251,7 +251,7 @@ func (m *merger) indexPrefix(number int) (string, error) {
 // discard deletes what was written for a root that will not be. The context may have ended, so it is not asked.
 func (m *merger) discard(ctx context.Context) {
 	for _, url := range m.written {
-		_ = m.store.Delete(context.WithoutCancel(ctx), url, "") // a collection deletes what is left
+		_ = m.store.Delete(context.WithoutCancel(ctx), url, "") // a collection deletes the rest
 	}
 	m.written = nil
 }

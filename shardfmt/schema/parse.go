@@ -20,7 +20,7 @@ import (
 //
 // In JSON and YAML a field has the keys name, type, nullable (true if left out), children, aliases,
 // extension (label, properties), internal, doc; schema_id is read over. Types are read without regard to
-// case. In the short form a name that is no identifier stands in double quotes, or as ['name'].
+// case. In the short form a name that is not an identifier stands in double quotes, or as ['name'].
 // The result is valid and numbered. Errors match ErrInvalid.
 func Parse(text string) (*Schema, error) {
 	s, err := parseAny(text)
@@ -126,7 +126,7 @@ func (p *parser) client() {
 	}
 }
 
-// at says that c comes next, 0 meaning the end.
+// at reports that c comes next, 0 meaning the end.
 func (p *parser) at(c byte) bool {
 	p.client()
 	if p.pos == len(p.text) {
@@ -305,7 +305,7 @@ func (n *Node) short(b *strings.Builder, name string, named bool) {
 	}
 }
 
-// shortName quotes a name that is no word of the short form.
+// shortName quotes a name that is not a word of the short form.
 func shortName(name string) string {
 	p := &parser{text: name}
 	if w := p.word(); w != "" && w == name {

@@ -119,7 +119,7 @@ func (n *Node) ChildName(i int) string {
 	return ""
 }
 
-// Walk calls visit for every node in pre-order with its dotted path. It stops where visit says false.
+// Walk calls visit for every node in pre-order with its dotted path. It stops where visit states false.
 func (s *Schema) Walk(visit func(path string, n *Node) bool) {
 	var walk func(path string, n *Node) bool
 	walk = func(path string, n *Node) bool {

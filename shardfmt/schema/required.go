@@ -37,7 +37,7 @@ func MarkRequired(nodes []*Node, ids []uint32) error {
 	})
 }
 
-// MarkRequiredBy is MarkRequired for the numbers of which required says so; its first error ends it.
+// MarkRequiredBy is MarkRequired for the numbers of which required reports it; its first error ends it.
 func MarkRequiredBy(nodes []*Node, required func(id uint32) (bool, error)) error {
 	return markRequired(nodes, required, false)
 }

@@ -35,7 +35,7 @@ const (
 	LabelDecimal  = "KustoDecimal"  // FixedSizeBinary(16), IEEE 754 decimal128 (DPD), little-endian
 	LabelDynamic  = "KustoDynamic"  // Binary
 
-	// These say how values are best stored and looked up, and change nothing else: embedding vectors (floats, or what holds them), addresses
+	// These report how values are best stored and looked up, and change nothing else: embedding vectors (floats, or what holds them), addresses
 	// (any type without children), sketches (Binary).
 	LabelEmbedding = "EmbeddingVec"
 	LabelIP        = "IP"
@@ -66,7 +66,7 @@ type Node struct {
 	Ext *Extension
 	// Internal is the kind of an internal top-level field, else "".
 	Internal string
-	// Nullable is in no message of the schema; a shard says it in a property of its own (meta.PropertyRequired). Doc is not on the
+	// Nullable is in no message of the schema; a shard states it in a property of its own (meta.PropertyRequired). Doc is not on the
 	// wire: "" for a schema read from a shard.
 	Nullable bool
 	Doc      string
@@ -83,7 +83,7 @@ type Extension struct {
 	Properties []ExtensionProperty
 }
 
-// PropertyKind says what the bytes of an extension property are.
+// PropertyKind reports what the bytes of an extension property are.
 type PropertyKind uint8
 
 // The kinds of extension properties, by their number on the wire.
@@ -138,7 +138,7 @@ func (n *Node) Label() string {
 	return n.Ext.Label
 }
 
-// IsTimeSpan, IsDecimal and IsDynamic tell the extension types that change how values are shown:
+// IsTimeSpan, IsDecimal and IsDynamic report the extension types that change how values are shown:
 // the label counts only on the basic type it belongs to.
 func (n *Node) IsTimeSpan() bool { return n.Basic == Int64 && n.Signed && n.Label() == LabelTimeSpan }
 

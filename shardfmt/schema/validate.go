@@ -117,7 +117,7 @@ func (v *validator) names(all []*Node, where string, needed bool) error {
 	return nil
 }
 
-// Equal says that a and b are the same on the wire: names, aliases, types, extensions, internal kinds and
+// Equal reports that a and b are the same on the wire: names, aliases, types, extensions, internal kinds and
 // the order of all nodes.
 func Equal(a, b *Schema) bool {
 	if a.Count != b.Count || len(a.Fields) != len(b.Fields) {
@@ -131,7 +131,7 @@ func Equal(a, b *Schema) bool {
 	return true
 }
 
-// EqualNodes says that a and b are the same on the wire, with everything below them, their numbers aside.
+// EqualNodes reports that a and b are the same on the wire, with everything below them, their numbers aside.
 func EqualNodes(a, b *Node) bool {
 	if a.Name != b.Name || len(a.Aliases) != len(b.Aliases) || !SameType(a, b) || a.Internal != b.Internal {
 		return false
@@ -152,7 +152,7 @@ func EqualNodes(a, b *Node) bool {
 	return true
 }
 
-// SameType says that a and b have the same basic type, size and extension; children are not looked at.
+// SameType reports that a and b have the same basic type, size and extension; children are not looked at.
 func SameType(a, b *Node) bool {
 	return a.Basic == b.Basic && a.Signed == b.Signed && a.FixedSize == b.FixedSize && sameExtension(a.Ext, b.Ext)
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
-// View is a serialized schema of which only what is asked for is decoded: a field of ten thousand is found
+// View is a serialized schema of which only what is requested is decoded: a field of ten thousand is found
 // and read at the cost of a few. It is safe for concurrent use.
 type View struct {
 	payload []byte

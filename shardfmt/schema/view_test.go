@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// TestLookupTable: the examples of format note "container and directory", section 10.
+// TestLookupTable: the examples of docs/format/container.md
 func TestLookupTable(t *testing.T) {
 	buckets, entries := buildLookup([]string{"id", "source", "props"})
 	if want, got := ([]uint32{0, 1, 3}), buckets; !reflect.DeepEqual(got, want) {

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
-// The three buffers of format note "container and directory", section 18.2, made by the reference's runtime.
+// The three buffers of docs/format/container.md, made by the reference's runtime.
 var referenceBuffers = []struct {
 	name   string
 	size   int
@@ -85,7 +85,7 @@ func TestReferenceBuffers(t *testing.T) {
 				t.Fatalf("read %v, want %v: Equal(s, got) is false", got, s)
 			}
 
-			// What is written says the same, with the reference's own lookup tables.
+			// What is written states the same, with the reference's own lookup tables.
 			ours := schemafb.GetRootAsSchema(Marshal(s), 0)
 			theirs := schemafb.GetRootAsSchema(want, 0)
 			if want, got := lookupOf(theirs), lookupOf(ours); !reflect.DeepEqual(got, want) {

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// ReadData says of which shards Admit reads the data.
+// ReadData states about which shards Admit reads the data.
 type ReadData uint8
 
 const (
@@ -34,9 +34,9 @@ const SmallShard = 16 << 20
 type AdmitOptions struct {
 	// Size of the root in bytes, 0 if it is not known.
 	Size int64
-	// Policy says what absolute references may name besides the folder of the root.
+	// Policy reports what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
-	// Read says whose data are read.
+	// Read states whose data are read.
 	Read ReadData
 	// MaxMemory is that of the scans the shard must be fit for, budget.Default if 0.
 	MaxMemory int64
@@ -51,7 +51,7 @@ type AdmitOptions struct {
 //   - all records of its types take at most M + 512 × B + 1,536 × records × fields bytes, as a scan may (package
 //     shardfmt/internal/budget).
 //
-// Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read says;
+// Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read states;
 // where all of a shard is read, whatever Shard would report is refused too. The error is a corrupt.Error that names object
 // and offset.
 func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {

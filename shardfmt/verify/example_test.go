@@ -17,7 +17,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-// A shard that is sound; Report.Errors says what is wrong with one that is not.
+// A shard that is sound; Report.Errors reports what is wrong with one that is not.
 func ExampleShard() {
 	ctx := context.Background()
 	client := blobio.NewClient()

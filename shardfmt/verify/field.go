@@ -20,11 +20,11 @@ type fieldWalk struct {
 	descriptor *metapb.StripeFieldDescriptor
 	// positions the field must have, negative if only its parent's values could tell.
 	positions int64
-	// inFixed says that they follow from those of a fixed-size list above it.
+	// inFixed reports that they follow from those of a fixed-size list above it.
 	inFixed bool
-	// dictionaries are the ids of the value dictionaries of the encoding at hand, 0 for one without.
+	// dictionaries are the ids of the value dictionaries of the encoding available, 0 for one without.
 	dictionaries []uint32
-	// opaques are the opaque dictionaries of the encoding at hand, nil if it has none.
+	// opaques are the opaque dictionaries of the encoding available, nil if it has none.
 	opaques *block.Opaque
 }
 
@@ -205,7 +205,7 @@ func (f *fieldWalk) childPositions() int64 {
 	return -1
 }
 
-// buffer adds one encoded buffer to its object; packed says that it is that of a packed group.
+// buffer adds one encoded buffer to its object; packed reports that it is that of a packed group.
 func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) error {
 	o, start, end, err := f.reach(f.anchor, b.GetBuffer())
 	if err != nil {
@@ -296,7 +296,7 @@ func (f *fieldWalk) stream(b *metapb.EncodedBuffer, start, end int64) (*streamCh
 	case f.node.Basic == schema.Boolean:
 		s.decode, s.values = decodeNumbers[uint8], bitBytes(n)
 	case (f.node.Basic == schema.String || f.node.Basic == schema.Binary) && f.isSparse():
-		// A stream of bytes beside OFFSETS, which say how many there are: reading the values compares them.
+		// A stream of bytes beside OFFSETS, which report how many there are: reading the values compares them.
 		s.decode, s.free = decodeNumbers[uint8], true
 	default:
 		s.decode, s.values = f.decoder(), n

@@ -64,7 +64,7 @@ type walk struct {
 	r         *meta.Root
 	reached   map[string]bool
 	artifacts []string
-	copies    []meta.RangeCopy // meta.PropertyCopies: those that no buffer at hand so far has
+	copies    []meta.RangeCopy // meta.PropertyCopies: those that no buffer available so far has
 }
 
 // reach notes that a reference names an object, and adds the range to what must exist.
@@ -226,7 +226,7 @@ func (w *walk) shardFields() error {
 
 // movedFields checks the shard's own field list where it still names the place at which the shard was sealed, as
 // the reference writes it. Reading then does without statistics as soon as one frame is damaged; here, frames
-// that hold beside ones that don't tell damage from a list that means another object.
+// that hold beside ones that don't distinguish damage from a list that means another object.
 func (w *walk) movedFields() error {
 	ref := w.r.Directory().GetFieldListRef()
 	payload, err := w.r.Message(w.v.ctx, w.r.URL(), ref)

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
-// object is what the metadata says of one object.
+// object is what the metadata states about one object.
 type object struct {
 	url    string
 	isRoot bool
@@ -19,7 +19,7 @@ type object struct {
 	draft  bool
 	pieces []piece
 	sums   []*ranges.Sum
-	// whole is the size that something says of the object as a whole, 0 if nothing does.
+	// whole is the size that something states about the object as a whole, 0 if nothing does.
 	whole int64
 	// external: it is a Parquet file of somebody else.
 	external bool

@@ -37,7 +37,7 @@ func TestClearedPresenceIsNamed(t *testing.T) {
 	}
 }
 
-// What statistics say of nested fields is found under their paths; a constant is compared with the values beside it.
+// What statistics state about nested fields is found under their paths; a constant is compared with the values beside it.
 func TestLyingStatistics(t *testing.T) {
 	s, err := schema.Parse("k: Int64, l: List<Struct<a: Int64>>")
 	if err != nil {

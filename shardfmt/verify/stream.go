@@ -13,17 +13,17 @@ import (
 
 // streamCheck checks a block stream.
 type streamCheck struct {
-	// free says that any number of values will do.
+	// free reports that any number of values will do.
 	free      bool
 	mapAt     int64
 	checksums bool
-	// blocks and nulls by the descriptor, negative if it does not say; values the stream must have.
+	// blocks and nulls by the descriptor, negative if it does not state; values the stream must have.
 	blocks, nulls int64
 	values        uint64
 	// embedded: blocks may carry presence sections, which must have nulls together.
 	embedded bool
 	decode   decode
-	// packed: blocks are super-blocks. What their members hold, a scan of the fields tells.
+	// packed: blocks are super-blocks. What their members hold, a scan of the fields reports.
 	packed bool
 	opaque *block.Opaque
 	// named are the value dictionaries of which each block must name one, nil if blocks name none.

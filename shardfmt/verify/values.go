@@ -43,7 +43,7 @@ func (v *verifier) values() error {
 	})
 }
 
-// audited asks for all records of some fields.
+// audited requests all records of some fields.
 func audited(ctx context.Context, root *meta.Root, fields *schema.Schema, b *budget.Budget) (*scan.Request, error) {
 	stripes, err := root.Stripes(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 const auditedColumns, auditedRows = 12, 30_000
 
-// texts writes a shard of two stripes of columns of text; lie changes what is said of some.
+// texts writes a shard of two stripes of columns of text; lie changes what is reported of some.
 func texts(t *testing.T, client *blobio.Client, url string, lie func(stripe, column int, e *columnpkg.Encoded)) {
 	t.Helper()
 	names := make([]string, auditedColumns)

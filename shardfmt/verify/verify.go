@@ -14,9 +14,9 @@
 //     the wire leaves unprotected. A shard of another writer may have bytes that nothing protects; they are counted.
 //
 //   - the values: every field is read as a scan reads it, so that nothing passes that a scan would refuse, and
-//     compared with what is said of it and of the fields below it: counts of nulls, NaNs and other values, ranges, sizes and
+//     compared with what is reported of it and of the fields below it: counts of nulls, NaNs and other values, ranges, sizes and
 //     lengths, sketches, Bloom filters, range indexes; of the stripes, and of the shard as their sum. Statistics that lie
-//     lose rows in silence. What a descriptor does not say, and a range wider than the values, is no fault.
+//     lose rows in silence. What a descriptor does not state, and a range wider than the values, is no fault.
 //
 //   - the indexes of stripes and of the shard, and term filters, that scans rely on: they are made again from the values, and must name all
 //     records that those name. An index that lacks postings loses rows in silence, too. Records that are named besides cost time only.
@@ -48,7 +48,7 @@ type Store interface {
 type Options struct {
 	// Size of the root in bytes, 0 if it is not known.
 	Size int64
-	// Policy says what absolute references may name besides the folder of the root.
+	// Policy reports what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
 	// MaxMemory bounds the memory of reading values as it does that of a scan, budget.Default if 0.
 	MaxMemory int64

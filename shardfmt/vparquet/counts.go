@@ -162,7 +162,7 @@ func (f *File) countNow(ctx context.Context, group, column int) (*counts, error)
 	return c, nil
 }
 
-// fits compares counts with what the root says of the chunk. During planning nothing is said yet.
+// fits compares counts with what the root states about the chunk. During planning nothing is reported yet.
 func (f *File) fits(group, column int, c *counts) error {
 	k := &f.groups[group].chunks[column]
 	if k.exact && (c.bytes != k.size || c.entries != k.entries) || k.room > 0 && c.bytes > k.room {

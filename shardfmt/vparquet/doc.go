@@ -11,9 +11,9 @@
 //	page:           header, 45 bytes │ repetition levels │ definition levels │ values, PLAIN
 //	levels:         length (uint32) │ one bit-packed run; absent where the highest level is 0
 //
-// Where chunks lie and how large the file is follows from the metadata of the shard. The size of a chunk within its room is known from there
+// Where chunks lie and how large the file is follows from the metadata of the shard. The size of a chunk within its space is known from there
 // for flat columns; columns whose size depends on their values are decoded once, and the sizes of their pages kept in a Cache. Values of flat
-// columns of fixed size have room for all rows of their page, zeros behind those that are not null.
+// columns of fixed size have space for all rows of their page, zeros behind those that are not null.
 //
-// docs/design/virtual-parquet.md says why.
+// docs/design/virtual-parquet.md reports why.
 package vparquet

@@ -17,7 +17,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/vparquet"
 )
 
-// A shard as a Parquet file: its size is known before any of it is made, and any range of it can be asked for.
+// A shard as a Parquet file: its size is known before any of it is made, and any range of it can be requested.
 func ExampleOpen() {
 	ctx := context.Background()
 	client := blobio.NewClient()

@@ -195,7 +195,7 @@ func (w *sliceWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteRange writes n bytes from off on. They are the same whatever ranges are asked for in which order. Only what the range covers is
+// WriteRange writes n bytes from off on. They are the same whatever ranges are requested in which order. Only what the range covers is
 // decoded.
 func (f *File) WriteRange(ctx context.Context, w io.Writer, off, n int64) error {
 	if off < 0 || n < 0 || off > f.size || n > f.size-off {

@@ -28,7 +28,7 @@ const (
 	logicalUUID      = 14
 )
 
-// span is what the footer says of a chunk that need not be known for the layout.
+// span is what the footer states about a chunk that need not be known for the layout.
 type span struct{ entries, size, indexLength int64 }
 
 // extents finds the sizes of all chunks.

@@ -32,7 +32,7 @@ type group struct {
 
 // chunk is a column of a row group. What is not known from the root of the shard has an upper bound.
 type chunk struct {
-	// start is where it lies, room the most bytes that it takes.
+	// start is where it lies, space the most bytes that it takes.
 	start, room int64
 	// index is where its offset index lies, indexRoom the most bytes that that takes.
 	index, indexRoom int64
@@ -42,12 +42,12 @@ type chunk struct {
 	stats         chunkStats
 }
 
-// extent is what the statistics of a shard say of a chunk.
+// extent is what the statistics of a shard state about a chunk.
 type extent struct {
 	known bool
 	// entries, valid and bytes are upper bounds of levels, values and the bytes of byte arrays.
 	entries, valid, bytes int64
-	// exact: they are no bounds but the numbers.
+	// exact: they are not bounds but the numbers.
 	exact bool
 	// whole: no page is cut for its size.
 	whole bool
@@ -106,7 +106,7 @@ func (f *File) planTail(at int64) error {
 	return nil
 }
 
-// planChunk finds out how much room a chunk takes. Where the root does not say it, the values are counted.
+// planChunk finds out how much space a chunk takes. Where the root does not state it, the values are counted.
 func (f *File) planChunk(ctx context.Context, group, column int) error {
 	g, l := &f.groups[group], f.leaves[column]
 	k := &g.chunks[column]
@@ -149,7 +149,7 @@ func (f *File) planChunk(ctx context.Context, group, column int) error {
 	return nil
 }
 
-// nullsOf is the number of nulls of a flat leaf, where the root says it.
+// nullsOf is the number of nulls of a flat leaf, where the root states it.
 func (f *File) nullsOf(ctx context.Context, g *group, l *leaf, d *metapb.FieldDescriptor) (n int64, ok bool, err error) {
 	if l.repeated() || d == nil || d.NullCount == nil || d.PositionCount != uint64(g.rows) || *d.NullCount > d.PositionCount {
 		return 0, false, nil
@@ -210,7 +210,7 @@ func (f *File) extentOf(ctx context.Context, g *group, l *leaf, desc *metapb.Fie
 	return e, nil
 }
 
-// stringExtent adds what a descriptor says of byte strings.
+// stringExtent adds what a descriptor states about byte strings.
 func stringExtent(l *leaf, d *metapb.FieldDescriptor, e extent) extent {
 	switch {
 	case l.form == asText:

@@ -21,7 +21,7 @@ const (
 	fixed     physical = 7
 )
 
-// form says how the values of a leaf are made of the shard's.
+// form reports how the values of a leaf are made of the shard's.
 type form uint8
 
 const (

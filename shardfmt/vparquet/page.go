@@ -75,7 +75,7 @@ func levelBytes(entries int64, w int) int64 {
 // runHeader is the size of the header of a bit-packed run.
 func runHeader(groups int64) int64 { return int64(max(1, (bits.Len64(uint64(groups)<<1|1)+6)/7)) }
 
-// valueBytes is the size of the values of a page. Flat columns of fixed size have room for all entries, so that no null must be counted.
+// valueBytes is the size of the values of a page. Flat columns of fixed size have space for all entries, so that no null must be counted.
 func (l *leaf) valueBytes(entries, valid, bytes int64) int64 {
 	switch {
 	case l.physical == byteArray:

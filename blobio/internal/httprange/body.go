@@ -49,7 +49,7 @@ func ParseContentRange(contentRange string, contentLength int64) (Extent, error)
 }
 
 // body is the rest of an object from some byte on. It knows how much must come: one that ends early ends with an error.
-// An answer that states a shorter extent than was asked for is followed by a request for what comes behind it.
+// An answer that states a shorter extent than was requested is followed by a request for what comes behind it.
 type body struct {
 	ctx  context.Context
 	from io.ReadCloser
@@ -58,7 +58,7 @@ type body struct {
 	// exact: the answer did not state the object's size, so that a body of more bytes is of another object.
 	exact bool
 	fail  func(error) error
-	// more asks for the last left bytes of the object; nil where no answer may be shorter than asked for.
+	// more requests the last left bytes of the object; nil where no answer may be shorter than requested.
 	more func(left int64) (Download, error)
 }
 

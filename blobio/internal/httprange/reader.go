@@ -1,5 +1,5 @@
 // Package httprange makes the reads of a driver, by ranges, of the last bytes and as a stream, from the GET and HEAD of
-// its store, and checks what each answer says of itself.
+// its store, and checks what each answer states about itself.
 package httprange
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/shardcat/shardcat/internal/apierror"
 )
 
-// Span is the bytes of an object that a GET asks for.
+// Span is the bytes of an object that a GET requests.
 type Span struct {
-	// Off is the first byte; negative asks for the last N bytes.
+	// Off is the first byte; negative requests the last N bytes.
 	Off int64
-	// N is how many bytes; negative asks for all from Off on.
+	// N is how many bytes; negative requests all from Off on.
 	N int64
 }
 
@@ -55,7 +55,7 @@ type Download struct {
 	exact bool
 }
 
-// holds is how many of the n bytes that were asked for the body holds by its own account: some stores send less.
+// holds is how many of the n requested bytes the body has by its own headers: some stores send less.
 func (d Download) holds(n int64) int64 {
 	if d.End < 0 {
 		return n
@@ -64,15 +64,15 @@ func (d Download) holds(n int64) int64 {
 }
 
 // Reader makes the reads of a driver from the store's own GET and HEAD. It checks each answer: that it begins
-// where it was asked to, that all of it comes, that it is of the object which the read is pinned to.
+// where it was requested to, that all of it comes, that it is of the object which the read is pinned to.
 type Reader struct {
 	// Get makes one GET. A non-empty IfMatch is to be sent as a condition.
 	Get func(ctx context.Context, key string, s Span, opts blobio.ReadOptions) (Download, error)
-	// Head asks for an object without its content.
+	// Head requests an object without its content.
 	Head func(ctx context.Context, key string) (blobio.Info, error)
 	// Fail makes an error the driver's own, with its class. It sees blobio's sentinels too, and its own errors.
 	Fail func(ctx context.Context, op, key string, err error) error
-	// NoSuffix: the store can't be asked for the last bytes of an object whose size is not known.
+	// NoSuffix: the store can't be sent a request for the last bytes of an object whose size is not known.
 	NoSuffix bool
 	// NoConditions: Get makes up for conditions by a request of its own.
 	NoConditions bool
@@ -226,7 +226,7 @@ func (r *Reader) openEnd(ctx context.Context, key string, off int64, opts blobio
 	return http.NoBody, info, nil
 }
 
-// get makes one GET and checks what the answer says of itself.
+// get makes one GET and checks what the answer states about itself.
 func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.ReadOptions) (Download, error) {
 	d, err := r.Get(ctx, key, s, opts)
 	if err != nil {
@@ -256,10 +256,10 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.Re
 	return d, nil
 }
 
-// errNoSize says that no answer states how long an object is.
+// errNoSize reports that no answer states how long an object is.
 var errNoSize = fmt.Errorf("%w: the store's responses do not state the object's size (neither Content-Length nor Content-Range)", blobio.ErrUnknown)
 
-// size asks for the size of an object of which an answer stated only the ETag.
+// size requests the size of an object of which an answer stated only the ETag.
 func (r *Reader) size(ctx context.Context, op, key, etag string) (int64, error) {
 	info, err := r.head(ctx, op, key, blobio.ReadOptions{})
 	if err == nil && etag != "" && info.ETag != "" && !blobio.SameETag(info.ETag, etag) {
@@ -268,7 +268,7 @@ func (r *Reader) size(ctx context.Context, op, key, etag string) (int64, error) 
 	return info.Size, err
 }
 
-// wordless reports whether the store has no HEAD, or refused one with 400: an answer without a body can't say why.
+// wordless reports whether the store has no HEAD, or refused one with 400: an answer without a body can't report why.
 func wordless(err error) bool {
 	var said *apierror.Error
 	if !errors.As(err, &said) {
@@ -278,7 +278,7 @@ func wordless(err error) bool {
 		said.Status == http.StatusBadRequest && errors.Is(err, blobio.ErrUnknown)
 }
 
-// sizeByRange asks for one byte of an object, the answer to which states the size where that to a HEAD does not.
+// sizeByRange requests one byte of an object, the answer to which states the size where that to a HEAD does not.
 func (r *Reader) sizeByRange(ctx context.Context, op, key string) (blobio.Info, error) {
 	d, err := r.Get(ctx, key, Span{0, 1}, blobio.ReadOptions{})
 	if err != nil {
@@ -299,7 +299,7 @@ func (r *Reader) Stat(ctx context.Context, key string, opts blobio.ReadOptions) 
 	return r.head(ctx, "stat", key, opts)
 }
 
-// head is a read that has no bytes to ask for. It has the conditions of any read.
+// head is a read that has no bytes to request. It has the conditions of any read.
 func (r *Reader) head(ctx context.Context, op, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	info, err := r.Head(ctx, key)
 	switch {
@@ -322,8 +322,8 @@ func (r *Reader) head(ctx context.Context, op, key string, opts blobio.ReadOptio
 	return info, nil
 }
 
-// readFull fills dst from an answer's body and tells how much came: all of it, or else with
-// io.ErrUnexpectedEOF or what the network said.
+// readFull fills dst from an answer's body and reports how much came: all of it, or else with
+// io.ErrUnexpectedEOF or what the network reported.
 func readFull(from io.Reader, dst []byte) (int, error) {
 	n, err := io.ReadFull(from, dst)
 	if err == io.EOF {

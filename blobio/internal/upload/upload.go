@@ -79,7 +79,7 @@ const (
 	firstBuffer = 64 << 10
 )
 
-// ErrTooManyParts says that an object without (or with a wrong) size hint outgrew the store's limit.
+// ErrTooManyParts reports that an object without (or with a wrong) size hint outgrew the store's limit.
 var ErrTooManyParts = errors.New("object needs more parts than the store allows")
 
 // ErrEnded is what a writer answers after Close or Abort. It matches fs.ErrClosed.
@@ -109,7 +109,7 @@ func (o Options) withDefaults() Options {
 type Writer struct {
 	target Target
 	opts   Options
-	// parent tells a cancelled caller from a failed part; ctx ends with either.
+	// parent distinguishes a cancelled caller from a failed part; ctx ends with either.
 	parent context.Context
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -170,7 +170,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// reserve makes room for take more bytes: by the hint at first, then by doubling, never above a part.
+// reserve makes space for take more bytes: by the hint at first, then by doubling, never above a part.
 func (w *Writer) reserve(take int) {
 	need := len(w.buf) + take
 	if need <= cap(w.buf) {
@@ -265,7 +265,7 @@ func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
 	return nil
 }
 
-// Close sends what is left and commits. Nothing is at the key before it returned nil.
+// Close sends the rest and commits. Nothing is at the key before it returned nil.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -297,7 +297,7 @@ func (w *Writer) commit() error {
 	return w.repeatCommit()
 }
 
-// repeatCommit asks for the commit until it is answered. A commit that was done although its answer was lost is refused
+// repeatCommit requests the commit until it is answered. A commit that was done although its answer was lost is refused
 // the second time, each store in its own words: then the lost answer is the error, and the caller looks what is there.
 func (w *Writer) repeatCommit() error {
 	var unanswered error
@@ -352,7 +352,7 @@ func (w *Writer) send() error {
 	return nil
 }
 
-// failure is why the upload cannot go on, nil if it can. It tells the first cause again and again.
+// failure is why the upload cannot go on, nil if it can. It reports the first cause again and again.
 func (w *Writer) failure() error {
 	if w.ended {
 		return w.opts.Wrap(context.Cause(w.ctx))
@@ -385,7 +385,7 @@ func (w *Writer) repeat(ctx context.Context, limit time.Duration, request func(c
 // copyAttempts bounds the attempts at a copy: its bytes can be fetched instead.
 const copyAttempts = 6
 
-// repeatCopy asks the store to copy a range.
+// repeatCopy calls the store to copy a range.
 func (w *Writer) repeatCopy(limit time.Duration, request func(context.Context) error) error {
 	again := w.opts.Retry
 	if again.Attempts == 0 || again.Attempts > copyAttempts {

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// shelf is a store in memory that counts what it is asked for.
+// shelf is a store in memory that counts what it is requested.
 type shelf struct {
 	mu       sync.Mutex
 	parts    map[int][]byte
@@ -256,7 +256,7 @@ func TestUploadRepeatsWhatMayBeRepeated(t *testing.T) {
 	}
 }
 
-// TestCommitIsRepeated: a commit is asked for again; if its answer was lost, what the store says to the second one is
+// TestCommitIsRepeated: a commit is requested again; if its answer was lost, what the store states to the second one is
 // no news.
 func TestCommitIsRepeated(t *testing.T) {
 	again := blobio.RetryPolicy{Attempts: 3, Budget: time.Minute, First: time.Millisecond, Most: time.Millisecond}

@@ -21,7 +21,7 @@ var set = Set[options]{Kind: "test", Secrets: []string{"key"}, Params: map[strin
 }}
 
 func TestParse(t *testing.T) {
-	for query, want := range map[string]string{ // what the error says; empty: none
+	for query, want := range map[string]string{ // what the error states; empty: none
 		"name=a&loud=true&size=5&shape=round": "",
 		"loud=perhaps":                        "parameter loud",
 		"size=1":                              "outside 2 to 5",

@@ -1,4 +1,4 @@
-// Package keyindex holds the bytes of a table's key index: layer files in which the keys of many shards lie sorted, and the state that says which
+// Package keyindex holds the bytes of a table's key index: layer files in which the keys of many shards lie sorted, and the state that reports which
 // rows they are of. docs/design/key-index.md has the rules.
 //
 //	state  "shardcat-keys-1 " | XXH3-64 of what follows, 16 hex digits | \n | JSON of State
@@ -6,5 +6,5 @@
 //	       the table, the key and the level
 //
 // A unit is a stripe, by the number that the state gives it; a row is a record of it, deleted ones counted. Keys of more than 256 bytes are cut
-// to 240 and their XXH3-128, so that what is found is held against the values, as it has to be all the same.
+// to 240 and their XXH3-128, so that what is found is compared with the values, as it has to be all the same.
 package keyindex

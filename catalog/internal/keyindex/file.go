@@ -22,7 +22,7 @@ const (
 	window = 1 << 20
 )
 
-// settings are what a level says of itself.
+// settings are what a level states about itself.
 func settings(s *State, name string) []layer.Setting {
 	return []layer.Setting{{Key: "table", Value: s.Table}, {Key: "key", Value: s.Key}, {Key: "level", Value: name}}
 }

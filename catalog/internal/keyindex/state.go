@@ -13,7 +13,7 @@ import (
 // ID names rows, see manifest.RowsID.
 type ID = [16]byte
 
-// State says which rows the levels of a key index are of. What it does not name it does not cover.
+// State reports which rows the levels of a key index are of. What it does not name it does not cover.
 type State struct {
 	// Table is the table's UUID, Key the columns of the key with their types and field ids, as text.
 	Table string `json:"table"`
@@ -32,7 +32,7 @@ type State struct {
 type Level struct {
 	// Object is relative to the table's vault folder.
 	Object string `json:"object"`
-	// Name is random; the file says the same.
+	// Name is random; the file states the same.
 	Name string `json:"name"`
 	Rows int64  `json:"rows"`
 	Size int64  `json:"size"`

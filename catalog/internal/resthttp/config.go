@@ -17,7 +17,7 @@ import (
 var errTransient = blobio.ErrTransient
 
 // ownSettings decide where credentials go and which are used. They are the client's alone: what a server's
-// configuration says of them is dropped.
+// configuration states about them is dropped.
 var ownSettings = []string{
 	"token", "credential", "oauth2-server-uri", "rest.authorization-url", "scope", "audience", "resource",
 	"rest.sigv4-enabled", "rest.tls.skip-verify", "header.authorization", "header.host",
@@ -27,7 +27,7 @@ var ownSettings = []string{
 var signingSettings = []string{"rest.signing-region", "rest.signing-name"}
 
 // checkConfig takes out of a server's configuration what would send requests or credentials elsewhere. A "uri" at another
-// host is an error: the server means requests to go there, and only the user can say that they may.
+// host is an error: the server means requests to go there, and only the user can report that they may.
 func (t *Transport) checkConfig(resp *http.Response) error {
 	text := peek(resp)
 	var config map[string]json.RawMessage

@@ -213,12 +213,12 @@ func (s *Tokens) issue(ctx context.Context, t *Transport, form url.Values) (stri
 	return issued.Token, time.Duration(seconds * float64(time.Second)), nil
 }
 
-// maxTokenLife bounds what a server may say of a token's life; a longer one holds until it is refused.
+// maxTokenLife bounds what a server may state about a token's life; a longer one holds until it is refused.
 const maxTokenLife = 365 * 24 * time.Hour
 
 var errNoToken = errors.New("the response has no access token")
 
-// refusal is what a token endpoint says of its refusal: a code of OAuth2, or Iceberg's error object.
+// refusal is what a token endpoint states about its refusal: a code of OAuth2, or Iceberg's error object.
 func refusal(code json.RawMessage, description string) string {
 	var text string
 	var object struct{ Message, Type string }

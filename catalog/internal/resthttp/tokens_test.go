@@ -16,7 +16,7 @@ import (
 // issuer is a catalog with a token endpoint.
 type issuer struct {
 	mu     sync.Mutex
-	life   time.Duration // said of tokens, nothing if 0
+	life   time.Duration // reported of tokens, nothing if 0
 	refuse func(token string) int
 	busy   int // how many requests for tokens are responded to by 503
 	forms  []url.Values

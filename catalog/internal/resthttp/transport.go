@@ -38,7 +38,7 @@ const (
 	maxUnresolved = 4
 	// firstWait and lastWait bound the random waits, which double; busyWait is the first after 429 and 503.
 	firstWait, lastWait, busyWait = 100 * time.Millisecond, 10 * time.Second, time.Second
-	// maxRetryAfter bounds a wait that the server asks for to what the budget may hold.
+	// maxRetryAfter bounds a wait that the server requests to what the budget may hold.
 	maxRetryAfter = 10 * time.Minute
 	// maxBody bounds the body of a response, maxErrorBody that of an error.
 	maxBody, maxErrorBody = 256 << 20, 64 << 10
@@ -59,7 +59,7 @@ type Transport struct {
 	Catalog *url.URL
 	// Tokens authorize the requests, nil for none.
 	Tokens *Tokens
-	// Signed says that the caller signs requests (SigV4).
+	// Signed reports that the caller signs requests (SigV4).
 	Signed bool
 	// Agent is the beginning of User-Agent.
 	Agent string
@@ -74,9 +74,9 @@ type Transport struct {
 	Recovered func(outage time.Duration)
 
 	mu sync.Mutex
-	// notBefore is until when the server asked to be left alone.
+	// notBefore is until when the server requested to be left alone.
 	notBefore time.Time
-	// failingSince is the begin of an outage, zero if there is none; reported says that Waiting was called for it.
+	// failingSince is the begin of an outage, zero if there is none; reported reports that Waiting was called for it.
 	failingSince time.Time
 	reported     bool
 }
@@ -116,7 +116,7 @@ func (t *Transport) authorized(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// refusesToken reports whether a response says that the token does not hold (any more). Some catalogs respond 403.
+// refusesToken reports whether a response reports that the token does not hold (any more). Some catalogs respond 403.
 func refusesToken(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, 419:

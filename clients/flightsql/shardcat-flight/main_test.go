@@ -38,7 +38,7 @@ func TestRunEndsWhenTold(t *testing.T) {
 	}
 }
 
-// TLS that can't be as it is asked for is refused, never left out.
+// TLS that can't be as it is requested is refused, never left out.
 func TestTransportIsWhatIsAskedFor(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {

@@ -97,7 +97,7 @@ func (s *session) print(r *shardsql.Result) (rows int64, err error) {
 		err = r.Err()
 	}
 	if err != nil {
-		return rows, err // a file without its end is no whole file
+		return rows, err // a file without its end is not a whole file
 	}
 	if err := sink.Close(); err != nil {
 		return rows, err

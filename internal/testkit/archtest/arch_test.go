@@ -85,7 +85,7 @@ func level(t *testing.T, path string) (n int, internal bool) {
 	return n, false
 }
 
-// isTestKit tells packages that only tests link, which may use anything.
+// isTestKit reports whether only tests link a package, which may use anything.
 func isTestKit(path string) bool {
 	return strings.Contains(path, "/testkit/") || path == module+"blobio/blobtest"
 }

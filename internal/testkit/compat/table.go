@@ -64,7 +64,7 @@ const noPlace = "sqlite:/released/" + catalogFile
 
 func catalogURI(dir string) string { return "sqlite:" + filepath.Join(dir, catalogFile) }
 
-// moveCatalog says in the records of owners that the catalog lies elsewhere.
+// moveCatalog states in the records of owners that the catalog lies elsewhere.
 func moveCatalog(dir, from, to string) error {
 	owners, err := filepath.Glob(filepath.Join(dir, "warehouse", "vault", "*", "_owner.json"))
 	if err == nil && len(owners) != 1 {

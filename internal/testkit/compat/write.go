@@ -1,5 +1,5 @@
 // Package compat writes a set of files that a version of this program leaves behind, and reads those of all versions: what
-// was written once is read for ever. The sets lie in testdata/released, whose README says what each file is.
+// was written once is read for ever. The sets lie in testdata/released, whose README reports what each file is.
 package compat
 
 import (

@@ -2,7 +2,7 @@
 //
 // A step is a change that outlives the process: an object created or deleted, a commit sent. A Killer counts them;
 // at the chosen one, before or after it is done, everything behind the killer goes dead, as if the process had
-// been killed: no request succeeds any more, so no clean-up runs either. The test then opens what is left with
+// been killed: no request succeeds any more, so no clean-up runs either. The test then opens the rest with
 // fresh buckets and asserts that it is as before or as after.
 package crashtest
 

@@ -1,4 +1,4 @@
-// Package fault is the language in which tests say which requests to a store go wrong, and how. It is played by a
+// Package fault is the language in which tests report which requests to a store go wrong, and how. It is played by a
 // bucket around a bucket (blobtest.Faulty) and by a proxy before a real server (faultproxy.Proxy). Players count
 // requests, so that a test can break the first, the second, … until a run needs none more (Walk).
 //
@@ -9,7 +9,7 @@
 //	WHICH   any  get  stat  list  put  delete    the kind of request
 //	        put~_jobs/                           … whose key or path holds this text
 //	WHEN    3   2-5   7-   *                     which ones of the kind, counted from 1
-//	WHAT    fail ANSWER [CODE] [after D]         the store answers so and does nothing; D is how long it asks to wait
+//	WHAT    fail ANSWER [CODE] [after D]         the store answers so and does nothing; D is the wait that it requests
 //	        drop                                 the connection breaks before the store hears of it
 //	        lost [ANSWER]                        the store does the work; the connection breaks, or ANSWER comes instead
 //	        twice                                the store gets the request twice; the second answer counts
@@ -20,11 +20,11 @@
 //	        garble                               a PUT is stored with a flipped bit, and answered as if nothing were wrong
 //	        truncate                             a PUT is stored by half, and answered likewise
 //	        hide                                 a list leaves out the last of its keys; a read or stat finds nothing
-//	        stale                                a list is answered as it was when it was first asked for
+//	        stale                                a list is answered as it was when it was first requested
 //	        call NAME                            a function of the test runs, then the request goes on
 //	ANSWER  notfound denied throttled exists conflict range transient unknown changed, or a status of HTTP
 //
-// The first rule that fits a request decides. Requests are counted before the rules are asked, by kind and over all
+// The first rule that fits a request decides. Requests are counted before the rules are evaluated, by kind and over all
 // kinds, so that "any 3: drop" means the third request of a run whatever it is.
 package fault
 
@@ -50,7 +50,7 @@ type Rule struct {
 	Code string
 	// N is the byte at which a body is cut or flipped; negative counts from its end.
 	N int64
-	// Wait is how long the store asks to wait, or how long it takes.
+	// Wait is the wait that the store requests, or how long it takes.
 	Wait time.Duration
 	// Name of the function to call.
 	Name string
@@ -84,7 +84,7 @@ var answers = map[string]struct {
 	"transient": {blobio.ErrTransient, 500}, "unknown": {blobio.ErrUnknown, 400}, "changed": {blobio.ErrChanged, 412},
 }
 
-// script says which requests break, and how.
+// script reports which requests break, and how.
 type script []Rule
 
 func parse(text string) (s script, err error) {

@@ -69,11 +69,11 @@ func (p *Proxy) listen(address string) error {
 	defer p.mu.Unlock()
 	p.address = listener.Addr().String()
 	p.server, p.socket = &http.Server{Handler: p}, listener
-	go p.server.Serve(listener) // ends with Close, which says so
+	go p.server.Serve(listener) // ends with Close, which reports it
 	return nil
 }
 
-// URL is where the proxy is asked in the store's place.
+// URL is the proxy's, in place of the store's.
 func (p *Proxy) URL() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +186,7 @@ func (p *Proxy) after(w http.ResponseWriter, r *http.Request, broken *fault.Rule
 	writeAnswer(w, r, got)
 }
 
-// forward makes the request to the store. Signatures cover the host the client asked for, so it stays.
+// forward makes the request to the store. Signatures cover the host the client requested, so it stays.
 func (p *Proxy) forward(r *http.Request, body []byte) (*answer, error) {
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, p.upstream+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {

@@ -67,7 +67,7 @@ func mount(t *testing.T, raw, prefix string) (*blobio.Client, string) {
 // faultsOfWrites are what may happen to any request of a write.
 var faultsOfWrites = []string{"drop", "lost", "lost 500", "fail 503", "fail 403", "twice", "cut 0"}
 
-// TestPutUnderFaults breaks every request of a write in every way. Whatever Put says must be true: nil means
+// TestPutUnderFaults breaks every request of a write in every way. Whatever Put states must be true: nil means
 // the object is there, whole, and otherwise the error has a class and nothing half done is there.
 func TestPutUnderFaults(t *testing.T) {
 	sizes := []int{1000, 11 << 20}
@@ -96,7 +96,7 @@ func TestPutUnderFaults(t *testing.T) {
 	})
 }
 
-// honest compares what a write said with what is there.
+// honest compares what a write reported with what is there.
 func honest(ctx context.Context, truth *blobio.Client, url string, data []byte, said error) error {
 	there, _, err := truth.ReadAll(ctx, url, 1<<30)
 	gone := errors.Is(err, blobio.ErrNotFound)
@@ -114,7 +114,7 @@ func honest(ctx context.Context, truth *blobio.Client, url string, data []byte, 
 }
 
 // TestReadsUnderFaults breaks every request of three reads in every way. A fault that passes is not seen: the
-// right bytes come. A refusal is told as one.
+// right bytes come. A refusal is reported as one.
 func TestReadsUnderFaults(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789abcdef"), 4096)
 	faults := []string{"drop", "lost", "lost 502", "fail 503", "fail 403", "fail 500", "slow 1ms", "twice"}
@@ -163,7 +163,7 @@ func readsTrue(ctx context.Context, client *blobio.Client, url string, data []by
 	return nil
 }
 
-// TestStormOf503: a store that is busy for a while is asked again, one that stays busy is given up after a
+// TestStormOf503: a store that is busy for a while is retried, one that stays busy is given up after a
 // bounded number of requests.
 func TestStormOf503(t *testing.T) {
 	eachStore(t, func(t *testing.T, at place) {

@@ -42,7 +42,7 @@ type command struct {
 	either bool
 	// rest: only on a catalog of the REST protocol, or only on others; nil for all.
 	rest *bool
-	// again are errors by which a second run may say that the first was done.
+	// again are errors by which a second run may report that the first was done.
 	again []error
 }
 

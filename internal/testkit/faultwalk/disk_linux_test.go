@@ -51,7 +51,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// onSmallDisk ingests and compacts with ever more room, until there is enough.
+// onSmallDisk ingests and compacts with ever more space, until there is enough.
 func onSmallDisk(t *testing.T, dir string) {
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=8m"); err != nil {
 		t.Skipf("no small disk: %v", err)
@@ -124,7 +124,7 @@ func fill(t *testing.T, dir string, room int64) (clear func()) {
 	}
 }
 
-// programWithin holds the program to exit code 1 and one line that says why.
+// programWithin holds the program to exit code 1 and one line that reports why.
 func (w *world) programWithin(t *testing.T, dir string) {
 	t.Helper()
 	w.reset(t)

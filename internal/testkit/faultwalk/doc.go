@@ -6,7 +6,7 @@
 // from the same table and the same objects. What must hold after each:
 //
 //   - the command succeeded, and everything is as after it; or it failed with an error that has a class, and
-//     everything is as before it. Where the error says that the outcome is unknown, either will do.
+//     everything is as before it. Where the error reports that the outcome is unknown, either will do.
 //   - no fault is taken for "not found", and none but damaged bytes for corruption.
 //   - every live shard verifies, and the rows are those that belong there: none lost, none doubled.
 //   - every object in a table's vault folder is live, or named by the record of a job.

@@ -23,7 +23,7 @@ type fault struct {
 	kind string
 	// brings is the class that it may bring besides the ones of a store that can't be reached.
 	brings []error
-	// hides: what is there may be said not to be.
+	// hides: what is there may be reported not to be.
 	hides bool
 }
 

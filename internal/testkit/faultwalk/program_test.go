@@ -65,7 +65,7 @@ func rounds() int {
 	return 6
 }
 
-// killed runs the program again and again, ends each run by SIGKILL at a random moment, and holds what is left to
+// killed runs the program again and again, ends each run by SIGKILL at a random moment, and holds the rest to
 // before or after, and what a whole run makes of it to after.
 func killed(t *testing.T, w *world, after state, args ...string) {
 	t.Helper()
@@ -210,7 +210,7 @@ func (w *world) awaitJob(t *testing.T) {
 	t.Fatal("the program began no job within 30 s")
 }
 
-// roomWithin tells errors that say what the matter is when a disk is full.
+// roomWithin recognizes errors that name a full disk.
 func roomWithin(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || slices.ContainsFunc([]string{"disk is full", "no space left"},
 		func(s string) bool { return strings.Contains(err.Error(), s) })

@@ -249,7 +249,7 @@ func (w *walker) sample(t *testing.T, random *rand.Rand, steps int) {
 	}
 }
 
-// full asks for the whole walk.
+// full requests the whole walk.
 var full = os.Getenv("SHARDCAT_FULL") != ""
 
 // TestStoreWithoutAName: a host name that does not resolve is a store that can't be reached, and nothing else.

@@ -441,7 +441,7 @@ func noted(t *testing.T, r *session, tbl *catalog.Table) string {
 // attempt is the random part of the names of all objects that one run of a job writes.
 var attempt = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// knownObjects tells which objects of a vault folder are records, are named by the record of a job, or are of a run that committed: its
+// knownObjects reports which objects of a vault folder are records, are named by the record of a job, or are of a run that committed: its
 // record went with the commit, so it is known by a snapshot, or was there before anything went wrong.
 func (w *world) knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error) {
 	var prefixes []string
@@ -479,7 +479,7 @@ func (w *world) knownObjects(r *session, tbl *catalog.Table) (func(url string) b
 			prefixes = append(prefixes, strings.TrimSuffix(out, "*"))
 		}
 	}
-	// The record of a drop may stay beside a table that is back, until its next writer: a collection asks the catalog first.
+	// The record of a drop may stay beside a table that is back, until its next writer: a collection calls the catalog first.
 	prefixes = append(prefixes, tbl.VaultFolder()+"_jobs/", tbl.VaultFolder()+"_dropped.json", tbl.VaultFolder()+"_owner.json", tbl.VaultFolder()+"_name.json",
 		tbl.VaultFolder()+"_gc/", tbl.VaultFolder()+"_keys/")
 	return func(url string) bool {

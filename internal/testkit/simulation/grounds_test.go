@@ -20,7 +20,7 @@ import (
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 )
 
-// ground is a catalog, and the store of its tables. Another process opens it by what it says.
+// ground is a catalog, and the store of its tables. Another process opens it by what it states.
 type ground struct {
 	Name, URI string
 	// Warehouse and Vault may be on an object store: a URL with its options then.

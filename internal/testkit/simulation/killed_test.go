@@ -28,7 +28,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// killedChild tells a child of the test what to do: ground, table, work and step, as JSON.
+// killedChild gives a child of the test its work: ground, table, work and step, as JSON.
 const killedChild = "SHARDCAT_TEST_KILLED_CHILD"
 
 // work is what a child does until it is killed.
@@ -135,7 +135,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 }
 
-// everyStep asks walkKills for each step of a work in turn.
+// everyStep calls walkKills for each step of a work in turn.
 const everyStep = 0
 
 // walkKills kills at sample random steps of a work, or at each of its steps in turn.

@@ -19,7 +19,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// filesChild tells a child of the test its folder.
+// filesChild reports a child of the test its folder.
 const filesChild = "SHARDCAT_TEST_FILES_CHILD"
 
 const (
@@ -29,7 +29,7 @@ const (
 
 func (s *source) Close() error { return nil }
 
-// filesToLand are files of one id each, which their URLs tell.
+// filesToLand are files of one id each, which is in their URLs.
 func filesToLand() (files []catalog.InputFile) {
 	for i := range landedFiles {
 		files = append(files, catalog.InputFile{URL: fmt.Sprintf("file:///in/%04d", i), Size: 100})
@@ -37,7 +37,7 @@ func filesToLand() (files []catalog.InputFile) {
 	return files
 }
 
-// landFiles lands them, and tells open of each part.
+// landFiles lands them, and reports open of each part.
 func landFiles(t *testing.T, dir string, files []catalog.InputFile, open func(part []catalog.InputFile)) (*catalog.IngestFilesResult, error) {
 	t.Helper()
 	c, err := catalog.Open(context.Background(), catalog.Options{URI: "sqlite:" + dir + "/catalog.db", Warehouse: "file://" + dir + "/wh", Client: blobio.NewClient()})

@@ -46,7 +46,7 @@ const (
 	steps      = 14
 )
 
-// TestSeeds runs the simulation for consecutive seeds, as many as SHARDCAT_SEEDS says, or for the one of SHARDCAT_SEED.
+// TestSeeds runs the simulation for consecutive seeds, as many as SHARDCAT_SEEDS states, or for the one of SHARDCAT_SEED.
 func TestSeeds(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	n := uint64(someSeeds)
@@ -287,7 +287,7 @@ func (s *simulation) step() error {
 	return nil
 }
 
-// settled tells errors that an actor may end with from those that it must not.
+// settled distinguishes errors that an actor may end with from those that it must not.
 func settled(err error) error {
 	for _, fine := range []error{crashtest.ErrKilled, catalog.ErrConflict, catalog.ErrUnknownOutcome, blobio.ErrDenied} {
 		if errors.Is(err, fine) {
@@ -348,7 +348,7 @@ func (s *simulation) overwrite(t *catalog.Table) error {
 	return s.resolve(err, ids, gone)
 }
 
-// resolve enters what an operation did into the ledger. Where its outcome is not known the table tells, and it must
+// resolve enters what an operation did into the ledger. Where its outcome is not known the table reports, and it must
 // have been done whole or not at all.
 func (s *simulation) resolve(err error, added, removed []int64) error {
 	removed = slices.DeleteFunc(slices.Clone(removed), func(id int64) bool { return !s.ledger[id] }) // by others meanwhile
@@ -416,7 +416,7 @@ func (s *simulation) collect(t *catalog.Table) error {
 	return settled(err)
 }
 
-// alter takes a column one step on. That others changed it meanwhile is no failure.
+// alter takes a column one step on. That others changed it meanwhile is not a failure.
 func (s *simulation) alter(t *catalog.Table) error {
 	err := alterColumn(context.Background(), t, fmt.Sprintf("v%d", s.r.IntN(2)))
 	for _, changed := range []error{catalog.ErrInvalid, catalog.ErrNotFound, catalog.ErrExists} {
@@ -491,7 +491,7 @@ func (s *simulation) scan() (map[int64]bool, error) {
 	return there, err
 }
 
-// check holds the table against the ledger, and lets the readers whose time is nearly over read.
+// check compares the table with the ledger, and lets the readers whose time is nearly over read.
 func (s *simulation) check() error {
 	there, err := s.scan()
 	if err != nil {

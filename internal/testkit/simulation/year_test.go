@@ -33,7 +33,7 @@ import (
 // minutesOfAYear is how many appends make up the whole simulation: SHARDCAT_YEAR=525600.
 const minutesOfAYear = 365 * 24 * 60
 
-// The policy of the table of the year. What is not said here is as by default: collection marks what is older than seven days and
+// The policy of the table of the year. What is not reported here is as by default: collection marks what is older than seven days and
 // deletes it two days later.
 var yearPolicy = map[string]string{"expire": "10m", "collect": "24h"}
 
@@ -86,7 +86,7 @@ type year struct {
 	// inMemory keeps the table's head in memory, for speed, and not in SQLite; heads is that, nil without.
 	inMemory bool
 	heads    *heads
-	// state is the folder that the year is kept in between its parts, or empty; asked says that this part has to end, before is the time that earlier ones
+	// state is the folder that the year is kept in between its parts, or empty; asked reports that this part has to end, before is the time that earlier ones
 	// took, and parts how many those are.
 	state  string
 	asked  *atomic.Bool
@@ -173,7 +173,7 @@ func (y *year) run() {
 	y.end(c, y.load(c))
 }
 
-// live makes the appends from first to last, beside a service, and returns how many there are then: fewer if it is asked to end.
+// live makes the appends from first to last, beside a service, and returns how many there are then: fewer if it is requested to end.
 func (y *year) live(first, last, day int) int {
 	c := y.open(crashtest.KillAt(0))
 	defer c.Close()
@@ -312,7 +312,7 @@ func (y *year) daily(t *catalog.Table, rows int, day int64) {
 	}
 }
 
-// read holds what a plan gives against the ledger: the rows 0 to rows-1, each once.
+// read compares what a plan gives with the ledger: the rows 0 to rows-1, each once.
 func (y *year) read(p *catalog.Plan, rows int) {
 	y.Helper()
 	ids, err := idsOf(p)
@@ -327,7 +327,7 @@ func (y *year) read(p *catalog.Plan, rows int) {
 	}
 }
 
-// report tells what there is, and holds it to the policy's bounds.
+// report reports what there is, and holds it to the policy's bounds.
 func (y *year) report(t *catalog.Table, when string) {
 	ctx := y.Context()
 	c, err := t.Collect(ctx, catalog.CollectOptions{MinAge: 1, UnsafeMinAge: true, DeleteDelay: -1})

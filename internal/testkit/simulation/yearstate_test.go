@@ -48,7 +48,7 @@ type storedObject struct {
 	Data    []byte
 }
 
-// savedEvery is how many days lie between two states that are written without being asked for.
+// savedEvery is how many days lie between two states that are written without being requested.
 const savedEvery = 30
 
 // askedToEnd is set by SIGTERM. The signal comes outside of virtual time.

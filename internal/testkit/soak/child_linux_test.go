@@ -70,7 +70,7 @@ func runChild(t *testing.T, text string) {
 	io.WriteString(os.Stdout, "bye\n")
 }
 
-// end kills a child in one of four ways, and waits until it is dead and all it said was heard.
+// end kills a child in one of four ways, and waits until it is dead and all it reported was heard.
 func (s *soak) end(ctx context.Context, c *child, heard <-chan struct{}, how int, r *rand.Rand) {
 	signalTo := func(sig syscall.Signal) {
 		if err := c.Process.Signal(sig); err != nil && err != os.ErrProcessDone {

@@ -6,7 +6,7 @@
 // by SIGKILL, stopped by SIGSTOP for a while, or ended by SIGTERM, also in their first second; the third service lives to the end, so that
 // its memory can be watched. Meanwhile another process's worth of collections deletes what nothing reaches.
 //
-// A writer says what it is about to do before it does it. The test keeps the ledger: what a killed writer had begun is looked
+// A writer reports what it is about to do before it does it. The test keeps the ledger: what a killed writer had begun is looked
 // up in the table, and must have been done whole or not at all.
 //
 // What is asserted, while it runs and at the end:
@@ -20,6 +20,6 @@
 //   - no table is halted, and services fail only by faults that were injected, or by races
 //   - the live heap of a service is the same at the end as it was early on
 //
-// It runs for six seconds; SHARDCAT_SOAK says how long instead (.ci/run: two minutes, beside other steps; .ci/full: an hour). A
+// It runs for six seconds; SHARDCAT_SOAK reports how long instead (.ci/run: two minutes, beside other steps; .ci/full: an hour). A
 // failure prints its seed, SHARDCAT_SEED takes it, as far as the moments of a kill can be repeated.
 package soak

@@ -100,7 +100,7 @@ func lifetime(r *rand.Rand) time.Duration {
 	return time.Duration(r.IntN(20_000)) * time.Millisecond
 }
 
-// hear books what a writer says. open is what it had begun, nil if nothing; next is the first id that it did not use.
+// hear books what a writer states. open is what it had begun, nil if nothing; next is the first id that it did not use.
 func (s *soak) hear(c *child, name catalog.Name, from int64) (open *change, next int64) {
 	next = from
 	for c.said.Scan() {

@@ -21,7 +21,7 @@ var policy = compaction.Overrides{"*": {
 	"schedule": "1s", "jitter": "0", "min-inputs": "3", "max-inputs": "20", "concurrency": "2", "expire": "2s", "pack-objects": "40", "collect": "10s",
 }}
 
-// serve is a service until it is ended or killed. It says what it did, and how large its live heap is.
+// serve is a service until it is ended or killed. It reports what it did, and how large its live heap is.
 func serve(ctx context.Context, c *catalog.Catalog) error {
 	go func() {
 		for ctx.Err() == nil {
@@ -51,7 +51,7 @@ func serve(ctx context.Context, c *catalog.Catalog) error {
 	return service.Run(ctx)
 }
 
-// liveHeap is what is left after a collection, in bytes.
+// liveHeap is the rest after a collection, in bytes.
 func liveHeap() uint64 {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -59,7 +59,7 @@ func liveHeap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// attend books what a service says.
+// attend books what a service states.
 func (s *soak) attend(c *child, heap func(int64)) {
 	for c.said.Scan() {
 		what, rest, _ := strings.Cut(c.said.Text(), " ")

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/compaction"
 )
 
-// watch holds a table's number of shards against its bound, all the time, and takes down how long nobody compacts it.
+// watch compares a table's number of shards with its bound, all the time, and takes down how long nobody compacts it.
 func (s *soak) watch(ctx context.Context, name catalog.Name) {
 	t, done := s.open(name, 0)
 	defer done()
@@ -104,7 +104,7 @@ func (o orphans) after(c *catalog.CollectResult, began time.Time) (late []string
 	return late
 }
 
-// settle holds a table against the ledger once all is quiet.
+// settle compares a table with the ledger once all is quiet.
 func (s *soak) settle(name catalog.Name) (objects int) {
 	t, done := s.open(name, 2*time.Hour) // leases of the dead are over, also of those whose clock was ahead
 	defer done()
@@ -127,7 +127,7 @@ func (s *soak) settle(name catalog.Name) (objects int) {
 	return objects
 }
 
-// compact takes the lease, which nobody holds any more, and does what is left to do.
+// compact takes the lease, which nobody holds any more, and does the rest to do.
 func (s *soak) compact(t *catalog.Table) {
 	lease, err := t.LeaseForCompaction(context.Background())
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *soak) compact(t *catalog.Table) {
 	}
 }
 
-// nothingUnreached collects without delays, for nobody is at work any more: what is left is what the table reaches.
+// nothingUnreached collects without delays, for nobody is at work any more: the rest is what the table reaches.
 func (s *soak) nothingUnreached(name catalog.Name) (objects int) {
 	at := catalog.CollectOptions{Execute: true, MinAge: 1, UnsafeMinAge: true, DeleteDelay: -1, MaxDeleteRatio: 1}
 	t, done := s.open(name, 2*time.Hour)

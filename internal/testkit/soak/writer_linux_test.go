@@ -19,7 +19,7 @@ import (
 )
 
 // write adds rows with ids from next on, deletes some of those between first and next, and adds columns, until it is killed or something
-// fails. It says what it is about to do, and that it is done.
+// fails. It reports what it is about to do, and that it is done.
 func write(ctx context.Context, c *catalog.Catalog, r *rand.Rand, words io.Reader) error {
 	var name string
 	var first, next int64

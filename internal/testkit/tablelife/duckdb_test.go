@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// question is a filter that DuckDB is asked too, over the rows that main had.
+// question is a filter that DuckDB evaluates too, over the rows that main had.
 type question struct {
 	SQL  string  `json:"sql"`
 	want []int64 // serial numbers
@@ -32,7 +32,7 @@ func (l *life) ask(c condition, want []int64) {
 	l.asked = append(l.asked, question{c.sql, want, c.text, l.branches[mainBranch].rows, cols})
 }
 
-// duck asks DuckDB: SHARDCAT_PYICEBERG (.ci/run) names a Python that has it.
+// duck evaluates filters in DuckDB: SHARDCAT_PYICEBERG (.ci/run) names a Python that has it.
 type duck struct{ python string }
 
 func newDuck(t *testing.T) *duck {
@@ -63,7 +63,7 @@ type duckQuestion struct {
 	Rows    [][]any     `json:"rows"`
 }
 
-// compare asks DuckDB what a life was asked.
+// compare evaluates the filters of a life in DuckDB.
 func (d *duck) compare(l *life) {
 	if d.python == "" || len(l.asked) == 0 {
 		return

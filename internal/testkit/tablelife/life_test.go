@@ -842,8 +842,8 @@ func (l *life) run(steps int) {
 	}
 }
 
-// TestTableLife holds random lives of tables against the model, from a fresh seed that is printed: half a minute of them, an hour with
-// SHARDCAT_FULL if go test has so much time, or as long as SHARDCAT_TABLE_LIFE says. SHARDCAT_SEED lives one life again.
+// TestTableLife compares random lives of tables with the model, from a fresh seed that is printed: half a minute of them, an hour with
+// SHARDCAT_FULL if go test has so much time, or as long as SHARDCAT_TABLE_LIFE states. SHARDCAT_SEED lives one life again.
 func TestTableLife(t *testing.T) {
 	during := 25 * time.Second
 	if os.Getenv("SHARDCAT_FULL") != "" {

@@ -28,7 +28,7 @@ func (s *underWay) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return s.source.Next(ctx)
 }
 
-// wayIn is how rows get into a table: before is done while nulls are allowed, and in once the column is required, which in says by calling
+// wayIn is how rows get into a table: before is done while nulls are allowed, and in once the column is required, which in states by calling
 // require where the rows are under way then.
 type wayIn struct {
 	name   string
@@ -272,7 +272,7 @@ func (l *life) registerRows(rows []*row) error {
 	return err
 }
 
-// register registers a shard. One with rows of several partitions, or with bounds that tell none, is refused.
+// register registers a shard. One with rows of several partitions, or with bounds that identify none, is refused.
 func (l *life) register() {
 	rows := l.newRows(1 + l.r.IntN(3))
 	if l.partitioned {

@@ -86,7 +86,7 @@ func (c *Cursor) Double() float64 {
 }
 
 // Present reads which branch of an optional field follows, and reports whether it is a value: after true the value is
-// to be read as t.Value(), after false nothing. A type that is no union is always present.
+// to be read as t.Value(), after false nothing. A type that is not a union is always present.
 func (c *Cursor) Present(t *Type) bool {
 	if t.Kind != Union {
 		return t.Kind != Null
@@ -104,7 +104,7 @@ func (c *Cursor) branch(t *Type) *Type {
 	return t.Branches[i]
 }
 
-// Items reads how many items of an array or map follow before Items is to be asked again; 0 ends it. Every item takes
+// Items reads how many items of an array or map follow before Items is to be retried; 0 ends it. Every item takes
 // a byte at least.
 func (c *Cursor) Items() int {
 	n := c.Long()
@@ -147,7 +147,7 @@ func (c *Cursor) Skip(t *Type) {
 	}
 }
 
-// skipItems passes over an array or map, whole blocks of it where their lengths are told. Items without bytes are refused: a
+// skipItems passes over an array or map, whole blocks of it where their lengths are given. Items without bytes are refused: a
 // count of them would cost time and be no data.
 func (c *Cursor) skipItems(t *Type) {
 	for !c.bad {

@@ -1,4 +1,4 @@
-// Package avrofile reads Avro object container files, and of their records only what its caller asks for: the caller
+// Package avrofile reads Avro object container files, and of their records only what its caller requests: the caller
 // walks over the values of a record with a Cursor and skips those that it doesn't need, so that nothing is made of them.
 //
 //	"Obj" 0x01 | metadata: blocks of (count, then count × (key, value)), ended by a count of 0 | 16-byte marker
@@ -93,7 +93,7 @@ type Block struct {
 	Cursor
 }
 
-// Blocks yields the blocks of the file; each is valid until the next one is asked for. It stops at the first error,
+// Blocks yields the blocks of the file; each is valid until the next one is requested. It stops at the first error,
 // which it yields.
 func (f *File) Blocks() iter.Seq2[*Block, error] {
 	return func(yield func(*Block, error) bool) {

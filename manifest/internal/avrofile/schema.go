@@ -82,8 +82,8 @@ const maxSchema = 4 << 20
 // maxDepth of nested types; manifests have six.
 const maxDepth = 32
 
-// parser makes types of a schema's JSON. Named types that are no records may be named again; records may not, so that
-// a schema is no larger than its text.
+// parser makes types of a schema's JSON. Named types that are not records may be named again; records may not, so that
+// a schema is not larger than its text.
 type parser struct {
 	named map[string]*Type
 }
@@ -121,7 +121,7 @@ func parseSchema(text []byte) (*Type, error) {
 	return t, err
 }
 
-// declared is what a type says of itself.
+// declared is what a type states about itself.
 type declared struct {
 	Type        json.RawMessage   `json:"type"`
 	Name        string            `json:"name"`

@@ -1,8 +1,8 @@
-// Package arrowipc reads the messages of Arrow IPC whose bytes nobody vouches for. Arrow's reader makes room for what a message claims to
+// Package arrowipc reads the messages of Arrow IPC whose bytes nobody vouches for. Arrow's reader makes space for what a message claims to
 // have, and memory that runs out is caught by nothing: so claims are checked against what is there, before it sees them.
 //
 // A stream is messages, | marker | length | metadata | body |, the first of which is the schema. A file is its magic, padded to 8 bytes,
-// such a stream, and a footer with the schema that says where the messages are. A file is read by its footer (OpenFile): its messages may be
+// such a stream, and a footer with the schema that reports where the messages are. A file is read by its footer (OpenFile): its messages may be
 // in any order, and the stream may lack its schema and its end. Open reads a file as the stream that it should hold.
 package arrowipc
 
@@ -100,7 +100,7 @@ func (m *Messages) Err() error {
 	return m.err
 }
 
-// SourceErr is the error of what the messages are read from, which says nothing of them; nil if there was none.
+// SourceErr is the error of what the messages are read from, which states nothing of them; nil if there was none.
 func (m *Messages) SourceErr() error { return m.source }
 
 // End reads what follows the messages of a file to its end, and reports whether it is a footer: | footer | its length | magic |.
@@ -122,7 +122,7 @@ func (m *Messages) Retain() {}
 // Release implements ipc.MessageReader.
 func (m *Messages) Release() {}
 
-// Reuse says whether what the record batches from now on are made of is valid until the next message alone, which may come in the same
+// Reuse reports whether what the record batches from now on are made of is valid until the next message alone, which may come in the same
 // memory. Dictionaries stay.
 func (m *Messages) Reuse(may bool) { m.reuse = may }
 
@@ -215,7 +215,7 @@ func (m *Messages) settle() {
 // fill begins a dictionary; one that replaces another has its memory, though not before it was read.
 func (m *Messages) fill(metadata []byte) error {
 	id, delta := arrowtype.DictionaryOf(metadata)
-	if _, filled := m.dictionaries[id]; filled && !delta && m.footer != nil { // which batches mean which one, a footer does not say
+	if _, filled := m.dictionaries[id]; filled && !delta && m.footer != nil { // which batches mean which one, a footer does not state
 		return errReplaced
 	}
 	if m.dictionaries == nil {
@@ -270,7 +270,7 @@ func (m *Messages) readBody(metadata []byte, size int64) ([]byte, error) {
 	return data, err
 }
 
-// readWhole reads so many bytes, into buf where they have room in it, and else makes room for them as they come: a length may be anything.
+// readWhole reads so many bytes, into buf where they have space in it, and else makes space for them as they come: a length may be anything.
 func readWhole(r io.Reader, size int64, buf []byte) ([]byte, error) {
 	const step = 16 << 20
 	if buf = buf[:0]; int64(cap(buf)) >= size {
@@ -294,7 +294,7 @@ func readWhole(r io.Reader, size int64, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// sourceError is an error of what messages are read from, which says nothing of the messages.
+// sourceError is an error of what messages are read from, which states nothing of the messages.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }

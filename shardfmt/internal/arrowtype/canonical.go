@@ -13,7 +13,7 @@ import (
 // MaxDepth is how deep types may nest: as many levels as a list of a list of … may have.
 const MaxDepth = 64
 
-// Check tells why a schema can't be held in canonical types, or nil. It refuses, by name, types that nest
+// Check reports why a schema can't be held in canonical types, or nil. It refuses, by name, types that nest
 // deeper than MaxDepth, unions of more than MaxVariants variants, sizes beyond 2^31−1, fixed-size lists of
 // zero elements, and nodes with the wrong number of children.
 func Check(s *schema.Schema) error {

@@ -25,5 +25,5 @@
 // Any other extension label leaves the type of its basic type.
 //
 // What comes from elsewhere becomes canonical by FromArrow and Import; what goes elsewhere leaves by
-// Export. Both tell what would be lost, and name the row of a value that can't be held.
+// Export. Both report what would be lost, and name the row of a value that can't be held.
 package arrowtype

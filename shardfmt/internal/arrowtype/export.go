@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// ExportOptions tell what the types of a shard become. The zero value is the default mapping.
+// ExportOptions report what the types of a shard become. The zero value is the default mapping.
 type ExportOptions struct {
 	// TimeUnit of timestamps and durations: ns (also if empty), us, ms or s. Values that the unit can't
 	// hold are refused with their row; digits below it are cut, and counted in the report.
@@ -70,7 +70,7 @@ func NewExporter(s *schema.Schema, o ExportOptions) (*Exporter, error) {
 // Schema of the exported batches.
 func (e *Exporter) Schema() *arrow.Schema { return e.schema }
 
-// Report tells what was changed so far.
+// Report reports what was changed so far.
 func (e *Exporter) Report() *Report { return e.out.report }
 
 // Export converts a batch. A value that the other type can't hold is a *RowError. The result is the

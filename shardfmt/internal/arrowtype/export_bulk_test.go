@@ -19,7 +19,7 @@ import (
 
 func init() { bufpool.Spoil(0xA5) }
 
-// canonicalColumn is a batch of one column, and its schema; row says the value of each row, false for null.
+// canonicalColumn is a batch of one column, and its schema; row states the value of each row, false for null.
 func canonicalColumn[T any](t testing.TB, types string, rows int, row func(i int) (T, bool), put func(array.Builder, T)) (*schema.Schema, arrow.RecordBatch) {
 	t.Helper()
 	s, err := schema.Parse(types)

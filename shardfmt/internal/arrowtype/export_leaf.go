@@ -203,7 +203,7 @@ func appendBytes(a arrow.Array, t arrow.DataType, p place, value func(i int) []b
 	return b.NewArray(), nil
 }
 
-// ErrUnit is a time that a unit has no room for.
+// ErrUnit is a time that a unit has no space for.
 var ErrUnit = errors.New("is out of range of the time unit: choose a coarser one (--time-unit us, ms or s)")
 
 // times converts ticks to any of Arrow's times.

@@ -81,7 +81,7 @@ func TestExportedTextIsShared(t *testing.T) {
 	}
 }
 
-// Types that come back as they were are no change to tell of.
+// Types that come back as they were are no change to report about.
 func TestNothingIsToldOfWhatComesBack(t *testing.T) {
 	original := arrow.NewSchema([]arrow.Field{{Name: "d", Type: &arrow.Decimal128Type{Precision: 15, Scale: 2}, Nullable: true}}, nil)
 	s, _, err := FromArrow(original)

@@ -27,11 +27,11 @@ const (
 	arrowBool8 = "arrow.bool8"
 )
 
-// labelDateTime marks 64-bit ticks as points in time in Arrow metadata; it is no label on the wire.
+// labelDateTime marks 64-bit ticks as points in time in Arrow metadata; it is not a label on the wire.
 const labelDateTime = "KustoDateTime"
 
 // FromArrow gives the shard schema that holds what an Arrow schema describes (docs/reference/arrow.md has the table).
-// The report tells where the type is another one; no type is refused but by name: a field that has no
+// The report reports where the type is another one; no type is refused but by name: a field that has no
 // name, a name that occurs twice, types that nest too deep.
 func FromArrow(s *arrow.Schema) (*schema.Schema, *Report, error) {
 	report := &Report{}

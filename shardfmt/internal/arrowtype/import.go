@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// ImportOptions tell what an Importer may change.
+// ImportOptions report what an Importer may change.
 type ImportOptions struct {
 	// DropUnknown ignores columns that the schema lacks; without it they are refused.
 	DropUnknown bool
@@ -66,7 +66,7 @@ func NewImporter(from *arrow.Schema, to *schema.Schema, o ImportOptions) (*Impor
 	return im, nil
 }
 
-// match fills in the columns, and tells which are used.
+// match fills in the columns, and reports which are used.
 func (im *Importer) match(from *arrow.Schema) (used []bool, err error) {
 	used = make([]bool, from.NumFields())
 	byName := map[string]int{}
@@ -94,7 +94,7 @@ func (im *Importer) match(from *arrow.Schema) (used []bool, err error) {
 	return used, nil
 }
 
-// Report tells what was changed so far.
+// Report reports what was changed so far.
 func (im *Importer) Report() *Report { return im.imports.report }
 
 // Import converts a batch. A value that the field can't hold is a *RowError. The result is the caller's to

@@ -41,7 +41,7 @@ func (im *importing) leaf(a arrow.Array, p place) (arrow.Array, error) {
 	return nil, p.mismatch(a)
 }
 
-// inRange checks what a canonical array says of points in time: no writer may store others.
+// inRange checks what a canonical array states about points in time: no writer may store others.
 func (im *importing) inRange(a arrow.Array, p place) error {
 	t, ok := a.(*DateTimeArray)
 	if !ok {

@@ -33,7 +33,7 @@ type clock struct {
 	epoch int64
 }
 
-// at is value i. ok is false if it has too many ticks; cut tells digits below 100 ns, which are dropped: from the text of a point in time,
+// at is value i. ok is false if it has too many ticks; cut reports digits below 100 ns, which are dropped: from the text of a point in time,
 // which makes it earlier, and from the magnitude of a span.
 func (c clock) at(i int) (ticks int64, cut, ok bool) {
 	v := c.value(i)

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Arrow's reader makes room for as many fields as a schema claims to have, before it looks whether they are
+// Arrow's reader allocates as many fields as a schema claims to have, before it looks whether they are
 // there. What follows checks the claims along the path it takes.
 //
 // A FlatBuffers table starts with the distance back to its vtable, which lists for each slot where in the
@@ -41,7 +41,7 @@ func CheckSchemaMessage(metadata []byte) error {
 		if at, present := c.slot(root, messageBody); present {
 			low, _ := c.u32(at)
 			high, _ := c.u32(at + 4)
-			c.bad = c.bad || low|high != 0 // a schema has no body, and room would be made for one
+			c.bad = c.bad || low|high != 0 // a schema has no body, and space would be made for one
 		}
 		if err := c.version(root, messageVersion); err != nil {
 			return err

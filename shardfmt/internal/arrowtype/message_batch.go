@@ -26,7 +26,7 @@ const (
 )
 
 // CheckBatchMessage reports whether the metadata of an IPC message of a record batch or a dictionary, without the length
-// in front, may be given to Arrow's reader, which makes room for as much as is claimed. It gives the length of the
+// in front, may be given to Arrow's reader, which makes space for as much as is claimed. It gives the length of the
 // body in bytes.
 func CheckBatchMessage(metadata []byte) (body int64, err error) {
 	c := flatCheck{b: metadata}
@@ -104,8 +104,8 @@ func (c *flatCheck) batch(root int) (at int, ok bool) {
 	return 0, false
 }
 
-// ZstdBuffers gives where the buffers lie in the body, as [start, end) in bytes, that a batch message says to be compressed by
-// zstd; none if they are not. The message is one that CheckBatchMessage takes; what it says of the body may be untrue.
+// ZstdBuffers gives where the buffers lie in the body, as [start, end) in bytes, that a batch message states to be compressed by
+// zstd; none if they are not. The message is one that CheckBatchMessage takes; what it states about the body may be untrue.
 func ZstdBuffers(metadata []byte) (ranges [][2]int64) {
 	c := flatCheck{b: metadata}
 	root, _ := c.follow(0)

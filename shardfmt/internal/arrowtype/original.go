@@ -40,7 +40,7 @@ func UnmarshalSchema(b []byte) (s *arrow.Schema, err error) {
 	if err := checkSchemaStream(b); err != nil {
 		return nil, err
 	}
-	defer func() { // Arrow's reader panics on some of what is no schema
+	defer func() { // Arrow's reader panics on some of what is not a schema
 		if recover() != nil {
 			s, err = nil, ErrSchema
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Report is what a mapping between Arrow and a shard changes, field by field. Values are kept unless a
-// note says otherwise.
+// note states otherwise.
 type Report struct {
 	Notes []Note `json:"notes"`
 }

@@ -125,7 +125,7 @@ func rowOfItem(parent array.ListLike, item int) int {
 	return 0
 }
 
-// Demanding are nodes that say of the fields of an Arrow schema, and of those below them, which may be null: what FindNull asks for.
+// Demanding are nodes with which fields of an Arrow schema, and below them, may be null: what FindNull requests.
 func Demanding(fields []arrow.Field) []*schema.Node {
 	nodes := make([]*schema.Node, len(fields))
 	for i, f := range fields {

@@ -7,7 +7,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Alp (format note 02 §6.13; Afroozeh, Kuffo and Boncz, ALP, SIGMOD 2024):
+// Alp (docs/format/blocks.md; Afroozeh, Kuffo and Boncz, ALP, SIGMOD 2024):
 //
 //	0   code u16, integers_size u32, exceptions u16, exponent u8, factor u8, zero × 6
 //	16  integers_size bytes: sub-block of i32 (for f32) or i64 (for f64)
@@ -88,7 +88,7 @@ func patch[U simd.Unsigned](dst []U, positions, values []byte, at int, code Code
 	return nil
 }
 
-// AlpRd (format note 02 §6.14): the high bits of a value from a small dictionary, the low bits as they are.
+// AlpRd (docs/format/blocks.md): the high bits of a value from a small dictionary, the low bits as they are.
 //
 //	0   code u16, left_size u32, right_size u32, exceptions u16, right bits R u8, entries d u8, zero × 2
 //	16  d × left part u16

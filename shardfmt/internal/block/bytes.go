@@ -13,7 +13,7 @@ type Bytes struct {
 	// Offsets into Data, one more than there are values; empty before the first block. Values of a fixed
 	// size have none: value i is Data[i*size : (i+1)*size].
 	Offsets []int64
-	// Charge, if not nil, is asked before memory is taken for bytes of values; its error ends the decoding.
+	// Charge, if not nil, is called before memory is taken for bytes of values; its error ends the decoding.
 	Charge func(bytes uint64) error
 }
 
@@ -82,7 +82,7 @@ func bytesCodeOf(sub []byte) (Code, error) {
 
 // Offset widths: how the lengths of values are kept.
 const (
-	widthFixed    = 0 // not at all: the type says the size
+	widthFixed    = 0 // not at all: the type states the size
 	widthVariable = 8 // n+1 offsets
 )
 
@@ -97,7 +97,7 @@ func checkWidth(width byte, fixed int, at int64) error {
 	return nil
 }
 
-// Plain of byte strings (format note 02 §7.1): code u16, offset width u8, offsets (n+1) × u64 if the width
+// Plain of byte strings (docs/format/blocks.md): code u16, offset width u8, offsets (n+1) × u64 if the width
 // is 8, bytes to the end.
 const plainBytesHeader = 3
 
@@ -139,7 +139,7 @@ func decodeBytesPlain(dst *Bytes, sub []byte, n, fixed int) error {
 	return nil
 }
 
-// addOffsets makes room for the offsets of n more values: n+1 entries, of which the first is the end of
+// addOffsets makes space for the offsets of n more values: n+1 entries, of which the first is the end of
 // the values so far.
 func (b *Bytes) addOffsets(n int) []int64 {
 	at := len(b.Offsets) - 1
@@ -147,7 +147,7 @@ func (b *Bytes) addOffsets(n int) []int64 {
 	return b.Offsets[at:]
 }
 
-// SingleValue of byte strings (format note 02 §7.2): code u16, the value to the end.
+// SingleValue of byte strings (docs/format/blocks.md): code u16, the value to the end.
 func decodeBytesSingle(dst *Bytes, sub []byte, n, fixed int, present []byte) error {
 	value := sub[codeSize:]
 	if fixed > 0 && len(value) != fixed {
@@ -180,7 +180,7 @@ func decodeBytesSingle(dst *Bytes, sub []byte, n, fixed int, present []byte) err
 	return nil
 }
 
-// charge asks for size more bytes.
+// charge requests size more bytes.
 func (b *Bytes) charge(size int) error {
 	if b.Charge == nil {
 		return nil
@@ -188,7 +188,7 @@ func (b *Bytes) charge(size int) error {
 	return b.Charge(uint64(size))
 }
 
-// grow makes room for size more bytes of data, of unspecified content.
+// grow makes space for size more bytes of data, of unspecified content.
 func (b *Bytes) grow(size int) ([]byte, error) {
 	if err := b.charge(size); err != nil {
 		return nil, err

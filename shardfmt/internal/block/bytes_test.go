@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// bytesVector is a sub-block and the byte strings it stands for: output of the reference, format note 02.
+// bytesVector is a sub-block and the byte strings it stands for: output of the reference, docs/format/blocks.md.
 type bytesVector struct {
 	name  string
 	dump  string
@@ -83,7 +83,7 @@ func valuesOf(b *Bytes, fixed, data int) (list []string) {
 	return list
 }
 
-// A position is null where presence says so, whatever its code, and where its code is 0, whatever presence says.
+// A position is null where presence reports it, whatever its code, and where its code is 0, whatever presence states.
 func TestDictionaryNulls(t *testing.T) {
 	for _, c := range bytesVectors {
 		if !strings.HasPrefix(c.name, "BlockDictionary") {

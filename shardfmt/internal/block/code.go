@@ -2,7 +2,7 @@ package block
 
 import "fmt"
 
-// Code is the encoding of a sub-block, its first two bytes (format note 02 §4.1).
+// Code is the encoding of a sub-block, its first two bytes (docs/format/blocks.md).
 type Code uint16
 
 // The encodings. There is none beyond Sparse; Named is what may stand before one.
@@ -62,7 +62,7 @@ const (
 )
 
 // carries: sub-blocks of numbers of this kind and size (in bytes) may have encoding c
-// (the registered sets of format note 02 §4.1).
+// (the registered sets of docs/format/blocks.md).
 func (c Code) carries(k kind, size int) bool {
 	switch c {
 	case Plain, SingleValue, RunLength, BlockDictionary, Zstd, Lz4, Sparse:

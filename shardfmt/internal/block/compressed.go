@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Lz4 and Zstd of numbers (format note 02 §6.12):
+// Lz4 and Zstd of numbers (docs/format/blocks.md):
 //
 //	0  code u16, zero × 6
 //	8  Lz4: uncompressed size u32, one raw LZ4 block; Zstd: one or more zstd frames; exactly to the end

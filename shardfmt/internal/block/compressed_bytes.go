@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Lz4 and Zstd of byte strings (format note 02 §7.6):
+// Lz4 and Zstd of byte strings (docs/format/blocks.md):
 //
 //	0  code u16, values_size u32, offset width u8, offsets nested u8
 //	8  values_size bytes: the values one after the other, compressed as numbers are; zero, up to 8 × k
@@ -55,7 +55,7 @@ func decodeBytesCompressed(dst *Bytes, sub []byte, code Code, n, fixed int, s *S
 	return corrupt.Locate(s.decompress(room, c.data, code), "", compressedHeader)
 }
 
-// checkExpansion refuses to make room for more than packed can become.
+// checkExpansion refuses to make space for more than packed can become.
 func checkExpansion(packed []byte, total int, code Code) error {
 	limit := zstdMax(len(packed))
 	if code == Lz4 {
@@ -71,7 +71,7 @@ func checkExpansion(packed []byte, total int, code Code) error {
 	return nil
 }
 
-// decodeOffsets reads the offsets section of Fsst, Lz4 and Zstd (format note 02 §7.3), nothing for values
+// decodeOffsets reads the offsets section of Fsst, Lz4 and Zstd (docs/format/blocks.md), nothing for values
 // of a fixed size, else n+1 offsets as raw u64 or as a nested sub-block, and puts them behind those that are there. It gives the
 // uncompressed size of the values, which the caller has yet to bound.
 func (b *Bytes) decodeOffsets(section []byte, nested bool, n, fixed int, s *Scratch) (total int, err error) {

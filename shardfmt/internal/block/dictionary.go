@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// BlockDictionary of numbers (format note 02 §6.11):
+// BlockDictionary of numbers (docs/format/blocks.md):
 //
 //	0   code u16, codes_size u32, entries u32, dictionary nested u8, zero × 5
 //	16  codes_size bytes: sub-block of u32, n codes: 0 = null (the value 0), k = entry k-1

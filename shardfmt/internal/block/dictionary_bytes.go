@@ -5,14 +5,14 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// BlockDictionary of byte strings (format note 02 §7.4):
+// BlockDictionary of byte strings (docs/format/blocks.md):
 //
 //	0   code u16, codes_size u32, lengths_size u32, entries u32, lengths nested u8, zero
 //	16  codes_size bytes: sub-block of u32, n codes: 0 = null, k = entry k-1; zero, up to 8 × k
 //	…   lengths_size bytes: length of each entry as u32; nothing for values of a fixed size
 //	…   directly after, to the end: the entries' bytes
 //
-// The codes alone say which values are null. (The reference's reader looks for the entries of fixed-size
+// The codes alone report which values are null. (The reference's reader looks for the entries of fixed-size
 // values where the codes start and so returns the wrong bytes; what its writer stores is as above.)
 type bytesDictionary struct {
 	codes, lengths part
@@ -100,7 +100,7 @@ func decodeBytesDictionary(dst *Bytes, sub []byte, n, fixed int, present []byte,
 	return gatherBytes(dst, d, codes, spans)
 }
 
-// setNulls makes presence and codes agree: a position is null if either says so.
+// setNulls makes presence and codes agree: a position is null if either reports it.
 func setNulls(present []byte, codes []uint32) error {
 	if present == nil {
 		for i, c := range codes {
@@ -142,7 +142,7 @@ func gatherFixed(dst *Bytes, d bytesDictionary, codes []uint32, fixed int) error
 	return nil
 }
 
-// gatherBytes appends the values of any length: their ends first, which tell the room they need.
+// gatherBytes appends the values of any length: their ends first, which report the space they need.
 func gatherBytes(dst *Bytes, d bytesDictionary, codes []uint32, spans []uint64) error {
 	base := int64(len(dst.Data))
 	ends := dst.addOffsets(len(codes))

@@ -1,5 +1,5 @@
 // Package block reads encoded blocks: the frame, the presence of values, and the nineteen value encodings
-// with everything nested in them (format note 02).
+// with everything nested in them (docs/format/blocks.md).
 //
 //	block                                     sub-block
 //	+---------------------+ 0                 +---------------------+ 0
@@ -12,10 +12,10 @@
 //	| value sub-block     |                   +---------------------+ values_size
 //	| zero                |
 //	+---------------------+ L-4, L % 8 = 0
-//	| checksum       u32  |  XXH3-64 of [0, L-4) folded to 32 bits; only where the buffer says so
+//	| checksum       u32  |  XXH3-64 of [0, L-4) folded to 32 bits; only where the buffer reports it
 //	+---------------------+
 //
-// A block says neither how many values it has nor of which type: both come from the block map and the
+// A block states neither how many values it has nor of which type: both come from the block map and the
 // schema. All numbers are little-endian.
 //
 // Decoders write to slices of the caller, take their working memory from a Scratch and allocate nothing

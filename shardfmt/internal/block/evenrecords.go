@@ -11,7 +11,7 @@ const (
 	mostEven   = 8
 )
 
-// evenFrame is the state of reading such a frame: what is left of it, and how much of dst is written.
+// evenFrame is the state of reading such a frame: the rest of it, and how much of dst is written.
 type evenFrame struct {
 	zstdBlocks
 	dst []byte

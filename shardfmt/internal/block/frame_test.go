@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// The whole blocks of format note 02 §2 and §12.2, output of the reference.
+// The whole blocks of docs/format/blocks.md, output of the reference.
 var frames = []struct {
 	name               string
 	dump               string

@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Fsst (format note 02 §7.5; Boncz, Neumann and Leis, FSST, VLDB 2020):
+// Fsst (docs/format/blocks.md; Boncz, Neumann and Leis, FSST, VLDB 2020):
 //
 //	0   code u16, symbols s u8, stream_size u32, offsets nested u8, offset width u8, zero × 7
 //	16  s × symbol u64: up to 8 bytes, the first one lowest
@@ -26,7 +26,7 @@ type fsst struct {
 
 const fsstHeader = 16
 
-// fsstOf is the table of the Fsst block at hand. It takes more memory than all else of a Scratch, and few columns need one.
+// fsstOf is the table of the Fsst block available. It takes more memory than all else of a Scratch, and few columns need one.
 func (s *Scratch) fsstOf() *fsst {
 	if s.fsst == nil {
 		s.fsst = new(fsst)

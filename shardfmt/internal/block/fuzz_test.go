@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// fuzzValues bounds the values a fuzzed block is said to have: more only takes time.
+// fuzzValues bounds the values a fuzzed block is reported to have: more only takes time.
 const fuzzValues = 5000
 
 // FuzzDecodeNumbers reads any bytes as numbers of any type. No panic; errors of the two classes only; working

@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// FrameOfReference (format note 02 §6.4) and Delta (§6.6):
+// FrameOfReference (docs/format/blocks.md) and Delta:
 //
 //	0        code u16, reference or base T, zero up to 8 × k
 //	8 or 16  sub-block, to the end: FOR: n differences to the reference, unsigned;
@@ -69,7 +69,7 @@ func decodeDelta[U simd.Unsigned](dst []U, sub []byte, k kind, s *Scratch) error
 	return nil
 }
 
-// TruncateU8, U16, U32, U64 (format note 02 §6.8) and ZigZag (§6.9):
+// TruncateU8, U16, U32, U64 (docs/format/blocks.md) and ZigZag:
 //
 //	0  code u16, nested u8, zero × 5
 //	8  n values, to the end: a sub-block, or a raw array

@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Judge writes a byte for each of the len(dst) values of sub: what judge says of it. Where the encoding has a value once for many
+// Judge writes a byte for each of the len(dst) values of sub: what judge states about it. Where the encoding has a value once for many
 // places, as a block of one value, runs and dictionaries do, judge sees it once. done is false for all other encodings: they
 // have to be decoded. judge must write a byte for each value that it is given, and keep neither slice.
 func Judge[T Number](dst []byte, sub []byte, s *Scratch, judge func(values []T, out []byte) error) (done bool, err error) {

@@ -54,7 +54,7 @@ func judges[T Number](seen *int) func(testing.TB, []byte, []T) {
 	}
 }
 
-// wantJudged holds what judging says of a block, in both ways, against its values; without them, only that it fails with a typed error.
+// wantJudged holds what judging states about a block, in both ways, against its values; without them, only that it fails with a typed error.
 func wantJudged[T Number](t *testing.T, sub []byte, n int, all []T, s *Scratch) {
 	t.Helper()
 	var from T

@@ -12,7 +12,7 @@ type Number = simd.Number
 const codeSize = 2
 
 // DecodeNumbers decodes the value sub-block sub into dst: exactly len(dst) values, the count that the block
-// map gives. T is the element type of the block (format note 02 §8.1); slots of nulls hold what was stored,
+// map gives. T is the element type of the block (docs/format/blocks.md); slots of nulls hold what was stored,
 // usually 0. Offsets of errors are relative to sub. Nothing is allocated once s has grown to its size.
 func DecodeNumbers[T Number](dst []T, sub []byte, s *Scratch) error {
 	k := kindOf[T]()
@@ -54,7 +54,7 @@ func codeOf(sub []byte, k kind, size int) (Code, error) {
 	return c, nil
 }
 
-// decode decodes sub into dst. U only carries the bits; k says what they mean.
+// decode decodes sub into dst. U only carries the bits; k reports what they mean.
 func decode[U simd.Unsigned](dst []U, sub []byte, k kind, s *Scratch) error {
 	code, err := codeOf(sub, k, simd.SizeOf[U]())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// numberVector is a sub-block and the values it stands for: output of the reference, format note 02.
+// numberVector is a sub-block and the values it stands for: output of the reference, docs/format/blocks.md.
 type numberVector struct {
 	name string
 	dump string

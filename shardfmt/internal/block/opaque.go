@@ -25,7 +25,7 @@ type Opaque struct {
 }
 
 const (
-	// lz4Dictionary is the bit of the size of an Lz4 payload that says that an id follows.
+	// lz4Dictionary is the bit of the size of an Lz4 payload that reports that an id follows.
 	lz4Dictionary = 1 << 31
 	// zstdMagic begins a dictionary that zstd's tools have trained, which has tables and an id of its own.
 	zstdMagic = "\x37\xa4\x30\xec"

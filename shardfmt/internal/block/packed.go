@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// FLBitPack (format note 02 §6.3) and FusedFrameOfReference (§6.5):
+// FLBitPack (docs/format/blocks.md) and FusedFrameOfReference:
 //
 //	FLBitPack   0  code u16, width u8, zero × 5                             8  chunks, to the end
 //	FFOR        0  code u16, reference T, width u8, zero up to 8 × k       8 or 16  chunks, to the end
@@ -71,7 +71,7 @@ func packedPart[U simd.Unsigned](p part) (v packed[U], ok bool, err error) {
 	return v, err == nil, corrupt.Locate(err, "", int64(p.at))
 }
 
-// chunk unpacks the values from at on, a multiple of ChunkLen, into a room: up to ChunkLen of the first n.
+// chunk unpacks the values from at on, a multiple of ChunkLen, into a space: up to ChunkLen of the first n.
 // Encodings around a bit-packed stream take it chunk by chunk, while it is in the cache.
 func (p packed[U]) chunk(at, n int, room *simd.Room) []U {
 	size := simd.ChunkBytes(p.width)

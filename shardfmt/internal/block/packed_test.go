@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Bit-packed sub-blocks are too long to print: size and CRC-32 of the reference's output (format note 02 §6.3,
+// Bit-packed sub-blocks are too long to print: size and CRC-32 of the reference's output (docs/format/blocks.md,
 // §6.5, §12.1) stand for the bytes, which are put together here from a header and packed chunks.
 func TestPackedVectors(t *testing.T) {
 	upTo := func(n int) []uint32 { return generate(n, func(i int) uint32 { return uint32(i) }) }
@@ -29,7 +29,7 @@ func TestPackedVectors(t *testing.T) {
 		[]int64{math.MinInt64, math.MaxInt64, 0}, 64, math.MinInt64, 8208, 0x5dc1bcf5)
 }
 
-// checkPacked packs want as the header says, compares with the reference's size and CRC, and reads it back.
+// checkPacked packs want as the header states, compares with the reference's size and CRC, and reads it back.
 func checkPacked[T Number](t *testing.T, name, head string, want []T, width int, ref T, size int, crc uint32) {
 	t.Helper()
 	sub := unhex(t, head)
@@ -62,7 +62,7 @@ func TestPackedInFOR(t *testing.T) {
 	checkAt(t, sub, []int32{10, 12, 11})
 }
 
-// Lz4 of two strings with bit-packed offsets (format note 02 §7.6).
+// Lz4 of two strings with bit-packed offsets (docs/format/blocks.md).
 func TestPackedOffsets(t *testing.T) {
 	sub := unhex(t, `11 00 16 00 00 00 08 01 00 08 00 00 1f 78 01 00 ff ff ff ff ff ff ff ee 50 78 78 78 78 78 00 00
 		04 00 00 00 00 00 00 00 00 00 0c 00 00 00 00 00`)
@@ -79,7 +79,7 @@ func TestPackedOffsets(t *testing.T) {
 	}
 }
 
-// Three exceptions of five values (format note 02 §6.13).
+// Three exceptions of five values (docs/format/blocks.md).
 func TestAlpExceptions(t *testing.T) {
 	sub := unhex(t, "0c 00 2a 00 00 00 03 00 02 00 00 00 00 00 00 00 01 00")
 	for _, v := range []uint64{123, 123, 123, 123, 10000} {
@@ -97,7 +97,7 @@ func TestAlpExceptions(t *testing.T) {
 	checkAt(t, sub, want)
 }
 
-// Cascades over streams of more than one chunk: the values leave the room in the right order.
+// Cascades over streams of more than one chunk: the values leave the space in the right order.
 func TestPackedCascades(t *testing.T) {
 	const n = 2500
 	codes := generate(n, func(i int) uint32 { return uint32(i*7%3 + 1) })

@@ -22,7 +22,7 @@ func pageText(t *testing.T) string {
 	return string(b)
 }
 
-// The example of FrameOfReference on the page decodes to the values that it says.
+// The example of FrameOfReference on the page decodes to the values that it states.
 func TestExampleOfFrameOfReference(t *testing.T) {
 	m := regexp.MustCompile("For example `([0-9A-F ]+)`: FrameOfReference .*: the values 102 and 105").FindStringSubmatch(pageText(t))
 	if m == nil {

@@ -14,10 +14,10 @@ type part struct {
 	count  int
 }
 
-// header is the size of an encoding's code and metadata with its padding (format note 02 §4.2).
+// header is the size of an encoding's code and metadata with its padding (docs/format/blocks.md).
 func header(metadata int) int { return align8(codeSize + metadata) }
 
-// checkHeader: sub has room for a header of size bytes.
+// checkHeader: sub has space for a header of size bytes.
 func checkHeader(sub []byte, code Code, size int) error {
 	if len(sub) < size {
 		return corrupt.At(0, "%v: sub-block of %d bytes is too short for its header of %d", code, len(sub), size)
@@ -43,7 +43,7 @@ func cut(sub []byte, code Code, what string, at, size int) ([]byte, error) {
 	return sub[at : at+size : at+size], nil
 }
 
-// boundCount refuses a number of stored values that neither the values asked for nor the bytes at hand can
+// boundCount refuses a number of stored values that neither the values requested nor the bytes available can
 // justify. Zero-length runs and unused dictionary entries make counts above n legal.
 func boundCount(count, n int, sub []byte, code Code) error {
 	if count > n+8*len(sub) {

@@ -145,7 +145,7 @@ func pickRamp[U simd.Unsigned](dst []U, sub []byte, n int, at []uint32, k kind) 
 		return err
 	}
 	if code, err := codeOf(rest.b, k, simd.SizeOf[U]()); err != nil || code != SingleValue {
-		return errNotAlone // decoding tells what is wrong, if something is
+		return errNotAlone // decoding reports what is wrong, if something is
 	}
 	step, err := singleValue[U](rest.b)
 	for k, i := range at {

@@ -105,7 +105,7 @@ func allZero(b []byte) bool {
 }
 
 // plane fills dst, literals of words of size bytes, each of which has so many and a match of so many bytes from the distance: the first one in a
-// block that says so, the others in blocks that repeat it.
+// block that reports it, the others in blocks that repeat it.
 func (f *planesFrame) plane(dst []byte, each, size, match, distance int) bool {
 	stored := uint32(distance + 3)
 	symbol := bits.Len32(stored) - 1

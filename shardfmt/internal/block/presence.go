@@ -8,8 +8,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// The forms of a presence section, its first byte; an empty section says that all values are present
-// (format note 02 §3).
+// The forms of a presence section, its first byte; an empty section reports that all values are present
+// (docs/format/blocks.md).
 const (
 	presenceNone    = 1 // every value is null
 	presencePlain   = 2 // one byte per value

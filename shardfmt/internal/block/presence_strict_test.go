@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// A presence section is as long as its form says: what is behind it is refused.
+// A presence section is as long as its form states: what is behind it is refused.
 func TestPresenceThatIsTooLong(t *testing.T) {
 	for name, section := range map[string][]byte{
 		"all null":              {1},

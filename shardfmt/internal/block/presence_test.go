@@ -35,7 +35,7 @@ func others(n int, but ...int) (list []int) {
 	return list
 }
 
-// The sections of format note 02 §3, output of the reference.
+// The sections of docs/format/blocks.md, output of the reference.
 var presences = []struct {
 	name  string
 	n     int
@@ -136,7 +136,7 @@ func TestPresenceCorrupt(t *testing.T) {
 	}
 }
 
-// A form that is not known is said to be so.
+// A form that is not known is reported to be so.
 func TestPresenceOfUnknownForm(t *testing.T) {
 	for _, form := range []byte{0, 4, 9, 255} {
 		if _, err := DecodePresence(make([]byte, 2), []byte{form, 0}, 10); !errors.Is(err, corrupt.ErrUnsupported) {

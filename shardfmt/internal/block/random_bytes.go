@@ -96,7 +96,7 @@ func dictionaryBytesAt(dst, sub []byte, n, fixed, i int, s *Scratch) (out []byte
 	return append(dst, v...), false, corrupt.Locate(err, "", int64(d.dataAt))
 }
 
-// offsetsAt reads the place of value i from an offsets section (format note 02 §7.3), and the end of all.
+// offsetsAt reads the place of value i from an offsets section (docs/format/blocks.md), and the end of all.
 func offsetsAt(section []byte, nested bool, n, fixed, i int, s *Scratch) (p span, total uint64, err error) {
 	if fixed > 0 {
 		return span{uint64(i * fixed), uint64((i + 1) * fixed)}, uint64(n * fixed), nil

@@ -113,7 +113,7 @@ func numberAlone[T Number](sub []byte, n, i int, s *Scratch) (v T, done bool, er
 	return out[0], done, err
 }
 
-// The encodings that keep values apart give each by itself, those that don't say so.
+// The encodings that keep values apart give each by itself, those that don't report it.
 func TestWhichValuesStandAlone(t *testing.T) {
 	s := new(Scratch)
 	for _, c := range numberVectors {
@@ -160,7 +160,7 @@ func TestBytesAt(t *testing.T) {
 				}
 				isNull := slices.Contains(c.nulls, i)
 				if code == SingleValue && isNull {
-					continue // presence says so; the sub-block doesn't know
+					continue // presence reports it; the sub-block doesn't know
 				}
 				if string(got) != "pre"+want || null != isNull {
 					t.Errorf("value %d is %q, null %v, want %q", i, got, null, want)

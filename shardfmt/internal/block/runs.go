@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// RunLength (format note 02 §6.7):
+// RunLength (docs/format/blocks.md):
 //
 //	0   code u16, values_size u32, runs_count u32, values nested u8, lengths nested u8, zero × 4
 //	16  values_size bytes: runs_count values of T; zero, up to 8 × k
@@ -70,7 +70,7 @@ func expandRuns[U simd.Unsigned](dst, values []U, lengths part, s *Scratch) erro
 	return nil
 }
 
-// Sparse (format note 02 §6.10):
+// Sparse (docs/format/blocks.md):
 //
 //	0   code u16, positions_count u32, positions_size u32, positions nested u8, values nested u8, zero × 4
 //	16  positions_size bytes: positions of u32, ascending; zero, up to 8 × k

@@ -28,7 +28,7 @@ type Scratch struct {
 	walked uint64
 	rooms  *[2]simd.Room // see room
 	fsst   *fsst         // see fsstOf
-	// huffman is the table of the literals at hand (see planes.go).
+	// huffman is the table of the literals available (see planes.go).
 	huffman *huff0.Scratch
 }
 

@@ -1,7 +1,7 @@
 // Package budget bounds what reading may cost, whatever the bytes that are read claim.
 //
 // A Budget belongs to one scan, over however many shards. Memory is charged before it is taken: what is held from
-// batch to batch (fetched bytes, blocks kept), and what the batch at hand takes. Work is charged too, and must stay in
+// batch to batch (fetched bytes, blocks kept), and what the batch available takes. Work is charged too, and must stay in
 // proportion:
 //
 //	bytes of values decoded from blocks, or walked over   ≤ memory limit + 32,768 × bytes fetched
@@ -113,7 +113,7 @@ type Account struct {
 func (b *Budget) Account() *Account { return &Account{budget: b, most: b.limit / 4} }
 
 // NextBatch gives back the memory of the last batch. One of several rows gets a quarter of the budget at most, so that
-// there is room for what becomes of it; one of a single row half.
+// there is space for what becomes of it; one of a single row half.
 func (a *Account) NextBatch(single bool) {
 	if a == nil {
 		return
@@ -128,7 +128,7 @@ func (a *Account) NextBatch(single bool) {
 	}
 }
 
-// Take charges n bytes of the batch at hand, and the work of filling them.
+// Take charges n bytes of the batch available, and the work of filling them.
 func (a *Account) Take(n uint64) error {
 	if a == nil {
 		return nil
@@ -194,7 +194,7 @@ func (a *Account) Compare(n uint64) error {
 	return b.compared.charge(n)
 }
 
-// Fetched tells of bytes that were read, which allow work.
+// Fetched counts bytes that were read, which allow work.
 func (a *Account) Fetched(bytes uint64) {
 	if a == nil {
 		return
@@ -207,7 +207,7 @@ func (a *Account) Fetched(bytes uint64) {
 	b.compared.allow(bytes, comparedPerByte)
 }
 
-// Delivered tells of values that came out, which allow work.
+// Delivered counts values that came out, which allow work.
 func (a *Account) Delivered(values uint64) {
 	if a == nil {
 		return

@@ -26,8 +26,8 @@ func (a *Account) Reuse() {
 	}
 }
 
-// Lend gives n bytes for values of the batch at hand, aligned to eight bytes. They are not charged, see Take, and what they
-// hold is anything: whoever asks fills all of them.
+// Lend gives n bytes for values of the batch available, aligned to eight bytes. They are not charged, see Take, and what they
+// hold is anything: the caller fills all of them.
 func (a *Account) Lend(n uint64) []byte {
 	if a == nil || !a.lender.reuse || n == 0 {
 		return bufpool.Bytes(int(n))
@@ -104,7 +104,7 @@ func (l *lender) takeBack() {
 	}
 }
 
-// giveBack gives memory to whoever asks for some next, in this scan or another.
+// giveBack gives memory to the caller next, in this scan or another.
 func (l *lender) giveBack(list [][]byte) {
 	for _, b := range list {
 		bufpool.GiveBack(b)

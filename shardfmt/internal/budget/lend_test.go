@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Memory that was lent is lent again after the batch, and only where that was asked for; what a batch had no use for is let
+// Memory that was lent is lent again after the batch, and only where that was requested; what a batch had no use for is let
 // go of.
 func TestLend(t *testing.T) {
 	place := func(b []byte) *byte { return unsafe.SliceData(b) }

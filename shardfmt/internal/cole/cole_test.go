@@ -365,7 +365,7 @@ func between(low, high int64) func(func(int) *filter.Stats) bool {
 	}
 }
 
-// Statistics leave out row groups, and pages where a chunk has several; what is left out is not asked for.
+// Statistics leave out row groups, and pages where a chunk has several; the rest out is not requested.
 func TestPushDown(t *testing.T) {
 	data := write(t, sample, WriteOptions{GroupRows: 10_000, PageRows: 1000}, sampleValues(100_000))
 	c, url := store(t, data)
@@ -530,7 +530,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// STRING has no RLE and no DELTA, whatever a page says.
+// STRING has no RLE and no DELTA, whatever a page states.
 func TestStringsHaveNoRuns(t *testing.T) {
 	for _, e := range []Encoding{RLE, Delta} {
 		if e.holds(String) || Dictionary.holds(Int32) || Dictionary.holds(Int64) {
@@ -539,7 +539,7 @@ func TestStringsHaveNoRuns(t *testing.T) {
 	}
 }
 
-// A run of four thousand million values is not expanded before it is asked for.
+// A run of four thousand million values is not expanded before it is requested.
 func TestHugeRunsTakeNoMemory(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), WriteOptions{Encodings: map[string]Encoding{"n": RLE}})

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// integers yields the values of one page of integers. A run is not expanded before it is asked for, so that what is
+// integers yields the values of one page of integers. A run is not expanded before it is requested, so that what is
 // held in memory is bounded by the stored bytes.
 type integers struct {
 	cursor
@@ -13,7 +13,7 @@ type integers struct {
 	encoding Encoding
 	left     uint64 // values not yielded yet
 	runs     uint64 // runs not begun yet
-	run      uint64 // values left of the run at hand
+	run      uint64 // values left of the run available
 	value    int64  // of the run, or the last one of a DELTA page
 	begun    bool
 }
@@ -73,7 +73,7 @@ func fixed(t Type, b []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// next fills dst, of which there must be no more than what is left.
+// next fills dst, of which there must be no more than the rest.
 func (p *integers) next(dst []int64) error {
 	p.left -= uint64(len(dst))
 	switch p.encoding {
@@ -264,7 +264,7 @@ func (p *texts) openDictionary(n uint64) error {
 	return err
 }
 
-// next fills dst, of which there must be no more than what is left.
+// next fills dst, of which there must be no more than the rest.
 func (p *texts) next(dst [][]byte) error {
 	p.left -= uint64(len(dst))
 	if p.indices == nil {

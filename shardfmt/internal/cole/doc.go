@@ -23,6 +23,6 @@
 //
 // There are no checksums, no compression beyond the encodings, no nulls and no types but the three.
 //
-// docs/reference/formats/cole.md says what is read, written, refused and lost, and what this package decides where the
-// published text is silent. Source: format note 11.
+// docs/reference/formats/cole.md reports what is read, written, refused and lost, and what this package decides where the
+// published text is silent. Source: docs/reference/formats/cole.md.
 package cole

@@ -50,7 +50,7 @@ func isText(t arrow.DataType) bool {
 	return t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING || t.ID() == arrow.STRING_VIEW
 }
 
-// columnType is the type that holds every value of an Arrow type, and what of the type it does not say.
+// columnType is the type that holds every value of an Arrow type, and what of the type it does not state.
 func columnType(t arrow.DataType, cast string) (Type, string, error) {
 	switch t.ID() {
 	case arrow.INT32:

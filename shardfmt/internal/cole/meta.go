@@ -177,7 +177,7 @@ type rowGroup struct {
 	chunks []chunk
 }
 
-// metadata is all that a file says of itself. Start is its offset in the file.
+// metadata is all that a file states about itself. Start is its offset in the file.
 type metadata struct {
 	columns []column
 	groups  []rowGroup

@@ -85,7 +85,7 @@ func (f *File) pageStats(g *rowGroup, column int, row uint64) *filter.Stats {
 	return pages[i].stats.filter(uint64(pages[i].values))
 }
 
-// filter puts statistics into the terms of the filter. The format has no nulls, whatever their number says.
+// filter puts statistics into the terms of the filter. The format has no nulls, whatever their number states.
 func (s *statistics) filter(rows uint64) *filter.Stats {
 	out := &filter.Stats{Positions: rows, NullsKnown: true, NoNaNs: true}
 	if s.hasMin {

@@ -26,7 +26,7 @@ type Stats struct {
 	ChunksRead, PagesRead, PagesSkipped int
 }
 
-// Source reads rows in order. A row group's wanted pages are fetched together, and decoded as they are asked for.
+// Source reads rows in order. A row group's wanted pages are fetched together, and decoded as they are requested.
 type Source struct {
 	f       *File
 	o       fileformat.ReadOptions
@@ -35,7 +35,7 @@ type Source struct {
 	stats   Stats
 
 	group   int       // the next row group
-	runs    []span    // rows of the row group at hand that are left to read
+	runs    []span    // rows of the row group available that are left to read
 	readers []*reader // of its columns
 	batch   arrow.RecordBatch
 }
@@ -73,7 +73,7 @@ func (f *File) NewSource(o fileformat.ReadOptions) (*Source, error) {
 // Schema implements fileformat.Source.
 func (s *Source) Schema() *arrow.Schema { return s.schema }
 
-// Stats tells what was read so far.
+// Stats reports what was read so far.
 func (s *Source) Stats() Stats { return s.stats }
 
 // Report implements fileformat.Source: batches hold all that a file does.
@@ -219,7 +219,7 @@ type values interface {
 type reader struct {
 	f      *File
 	column int
-	pages  []fetched // from the one at hand on
+	pages  []fetched // from the one available on
 	row    uint64    // of the row group, that comes next
 	opened bool
 	ints   *integers
@@ -229,7 +229,7 @@ type reader struct {
 
 func (r *reader) typ() Type { return r.f.meta.columns[r.column].typ }
 
-// open begins the page at hand.
+// open begins the page available.
 func (r *reader) open() (err error) {
 	p := &r.pages[0]
 	if err := r.f.sameHeader(&p.page, p.data); err != nil {
@@ -255,7 +255,7 @@ func (f *File) sameHeader(p *page, data []byte) error {
 	return nil
 }
 
-// end leaves the page at hand, which was read to its end or cut short.
+// end leaves the page available, which was read to its end or cut short.
 func (r *reader) end() error {
 	p := &r.pages[0]
 	if r.opened && r.row == p.first+uint64(p.values) {
@@ -278,7 +278,7 @@ func (r *reader) content() values {
 	return r.ints
 }
 
-// settle makes the page that holds the next row the one at hand, begun.
+// settle makes the page that holds the next row the one available, begun.
 func (r *reader) settle() error {
 	for {
 		if !r.opened {

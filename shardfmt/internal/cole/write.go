@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
-// WriteOptions tell how a file is written. The zero value is valid.
+// WriteOptions report how a file is written. The zero value is valid.
 type WriteOptions struct {
 	// GroupRows of a row group, DefaultGroupRows if 0. One whose strings take more than 256 MiB ends earlier.
 	GroupRows int
@@ -50,12 +50,12 @@ type Writer struct {
 	columns []*buffered
 	meta    metadata
 	at      int64 // where the next byte goes
-	rows    int   // of the row group at hand
+	rows    int   // of the row group available
 	bytes   int   // of its strings
 	report  arrowtype.Report
 }
 
-// buffered is one column of the row group at hand.
+// buffered is one column of the row group available.
 type buffered struct {
 	column
 	feed    feed
@@ -221,7 +221,7 @@ func (w *Writer) Write(batch arrow.RecordBatch) error {
 	return nil
 }
 
-// flush writes the row group at hand.
+// flush writes the row group available.
 func (w *Writer) flush() error {
 	if w.rows == 0 {
 		return nil

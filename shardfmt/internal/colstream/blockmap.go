@@ -13,7 +13,7 @@ const (
 	segmentHeaderSize = 28
 )
 
-// Map says where the blocks of a stream lie. It is immutable and safe for concurrent use.
+// Map reports where the blocks of a stream lie. It is immutable and safe for concurrent use.
 type Map struct {
 	// position[i] is the first logical position of block i; the last entry is the number of values.
 	position []uint64

@@ -21,7 +21,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// threeBlocks is the worked example of format note 03 §2.4.
+// threeBlocks is the worked example of docs/format/fields.md.
 const threeBlocks = `
 	0000000000000000 0000000000000000
 	64000000 C8000000 08 08 0300 00326400
@@ -99,7 +99,7 @@ func TestBlockMapSegments(t *testing.T) {
 }
 
 // Every flipped byte either fails to parse or shows as a map that is not canonical or has other blocks.
-// TestBlockMapClaims: a map of a few bytes that claims as many blocks as its segments could have is refused before room is
+// TestBlockMapClaims: a map of a few bytes that claims as many blocks as its segments could have is refused before space is
 // made for them.
 func TestBlockMapClaims(t *testing.T) {
 	const size, fullSegment = 4096, SegmentBlocks

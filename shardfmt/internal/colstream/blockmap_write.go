@@ -7,9 +7,9 @@ import (
 
 // MapBuilder collects the lengths of blocks and writes the block map. The zero value is ready.
 type MapBuilder struct {
-	// values and sizes are those of the blocks of the segment at hand.
+	// values and sizes are those of the blocks of the segment available.
 	values, sizes []uint32
-	// done are the finished segments, of so many blocks, positions and bytes; logical and records say of each where it ends.
+	// done are the finished segments, of so many blocks, positions and bytes; logical and records state about each where it ends.
 	done             []byte
 	blocks           int
 	position, offset uint64

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// goldenDictionary is the worked example of format note 03 §6.4: "aaa", "abcdefghijk", null, "1234567".
+// goldenDictionary is the worked example of docs/format/fields.md: "aaa", "abcdefghijk", null, "1234567".
 func goldenDictionary(t testing.TB) []byte {
 	b := make([]byte, 512)
 	put := func(at int, hex string) { copy(b[at:], unhex(t, hex)) }

@@ -1,7 +1,7 @@
 // Package colstream reads and writes encoded buffers: the byte sequences that a field's values are stored in.
 //
 // There are two shapes. A block stream (DATA, PRESENCE, OFFSETS) is blocks back to back and, at the tail, a
-// block map that says where each block lies and how many values it holds:
+// block map that reports where each block lies and how many values it holds:
 //
 //	0                                                  data_size                      end
 //	+---------+---------+-----+---------+-------------+--------------------------------+
@@ -30,7 +30,7 @@
 // bit first; its block map counts bytes. An offsets buffer is a block stream of N+1 unsigned 64-bit values,
 // the first one 0.
 //
-// Source: format note 03 §1, §2, §4–§7.
+// Source: docs/format/fields.md.
 package colstream
 
 // Alignment of the start of every buffer in its object, in bytes.

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// goldenRangeIndex is the worked example of format note 03 §7.2: Int32, 600 ascending values.
+// goldenRangeIndex is the worked example of docs/format/fields.md: Int32, 600 ascending values.
 const goldenRangeIndex = `
 	0100 04 01 5802000000000000 2000000000000000 2000000000000000 0000000000000000
 	0001 0000

@@ -41,7 +41,7 @@ func (s *Spill) Close() error {
 	return err
 }
 
-// write puts a chunk into the file, and tells where.
+// write puts a chunk into the file, and reports where.
 func (s *Spill) write(b []byte) (at int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

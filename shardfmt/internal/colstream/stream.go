@@ -13,15 +13,15 @@ import (
 // Range is a run [Start, End) of logical positions, or of bytes.
 type Range = ranges.Range
 
-// Request asks for the bytes [Start, End) of an object. Whoever reads them calls Fill with exactly these
+// Request requests the bytes [Start, End) of an object. Whoever reads them calls Fill with exactly these
 // bytes, which the receiver keeps.
 type Request struct {
 	URL        string
 	Start, End uint64
 	Fill       func([]byte) error
-	// Stays: the receiver keeps the bytes for good, not only until the positions are released that they are asked for.
+	// Stays: the receiver keeps the bytes for good, not only until the positions are released that they are requested.
 	Stays bool
-	// Let, where the receiver tells when it lets go of the bytes, is where to put what it calls then; else nil.
+	// Let, where the receiver reports when it lets go of the bytes, is where to put what it calls then; else nil.
 	Let *func()
 }
 
@@ -33,19 +33,19 @@ const wholeLimit = 64 << 10
 // whatever its count. Writers known to us stop at 65,536.
 const maxBlockValues = 1 << 22
 
-// Stream reads the blocks of one block stream. It asks for bytes by requests, which the caller makes all at
+// Stream reads the blocks of one block stream. It requests bytes by requests, which the caller makes all at
 // once for many streams, and then hands out blocks. Not for concurrent use.
 type Stream struct {
 	// URL of the object, and the bytes [Start, End) of the buffer in it; the block map starts at MapStart.
 	URL                  string
 	Start, MapStart, End uint64
-	// Checksums tells that every block ends with its checksum.
+	// Checksums reports that every block ends with its checksum.
 	Checksums bool
-	// NoPresence tells that no block has nulls inside.
+	// NoPresence reports that no block has nulls inside.
 	NoPresence bool
-	// Named tells that every block says which of several value dictionaries its codes are of, see NameOf.
+	// Named reports that every block reports which of several value dictionaries its codes are of, see NameOf.
 	Named bool
-	// Blocks is the number of blocks by the descriptor, negative if it does not say.
+	// Blocks is the number of blocks by the descriptor, negative if it does not state.
 	Blocks int64
 	// Values is the number of values that the block map must have, negative if that is not known.
 	Values int64
@@ -64,7 +64,7 @@ type Stream struct {
 	split int
 }
 
-// span is a run of whole blocks in memory, or one that was asked for.
+// span is a run of whole blocks in memory, or one that was requested.
 type span struct {
 	Range // bytes of the buffer
 	b     []byte
@@ -124,8 +124,8 @@ func (s *Stream) Size() uint64 {
 }
 
 // Need gives the requests that are still to be made before the blocks of the positions in ranges (ascending,
-// disjoint) can be read; none means that they can. whole says that ranges are all positions there are. The list is the caller's until
-// it asks again.
+// disjoint) can be read; none means that they can. whole reports that ranges are all positions there are. The list is the caller's until
+// it retries.
 func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
 	if s.group != nil {
 		return nil, nil
@@ -273,7 +273,7 @@ func (s *Stream) Block(i int) (block.Frame, error) {
 	return f, err
 }
 
-// NameOf gives the id of the value dictionary that block i, which must have been fetched, says its codes are of.
+// NameOf gives the id of the value dictionary that block i, which must have been fetched, states its codes are of.
 func (s *Stream) NameOf(i int) (uint32, error) {
 	f, err := s.frame(i)
 	if err != nil {
@@ -305,7 +305,7 @@ func (s *Stream) bytes(i int) ([]byte, error) {
 	return b, err
 }
 
-// raw gives the bytes of block i of a stream that is no member.
+// raw gives the bytes of block i of a stream that is not a member.
 func (s *Stream) raw(i int) ([]byte, error) {
 	start, end := s.m.Range(i)
 	h := s.find(start)

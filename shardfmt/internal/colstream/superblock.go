@@ -16,7 +16,7 @@ import (
 //	H      block of member 0, block of member 1, … up to the end; H is a multiple of 8
 //
 // A member's block is a block as in every other stream. Where the group embeds the presence of its struct, the last member is
-// a block whose presence section says it, and whose value section is empty.
+// a block whose presence section states it, and whose value section is empty.
 const superSizes = 4
 
 // superHeader is the size of the header of a super-block of m members.
@@ -70,7 +70,7 @@ func SplitSuper(b []byte, checksum bool) ([]Range, error) {
 	return out, nil
 }
 
-// Member gives the stream of a packed group's member: its block i lies in super-block i. The group asks for the bytes and lets
+// Member gives the stream of a packed group's member: its block i lies in super-block i. The group requests the bytes and lets
 // go of them, so a member needs nothing of its own.
 func (s *Stream) Member(i int) *Stream {
 	return &Stream{URL: s.URL, Start: s.Start, MapStart: s.MapStart, End: s.End, Checksums: s.Checksums, group: s, member: i}

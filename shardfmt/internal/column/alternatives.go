@@ -11,10 +11,10 @@ import (
 )
 
 // ErrOtherEncoding is what Read answers when the values that were fetched turn out to be damaged and the field is stored in
-// another encoding, too: Need asks for that one's bytes then, and Read reads it.
+// another encoding, too: Need requests that one's bytes then, and Read reads it.
 var ErrOtherEncoding = errors.New("another encoding of the field must be read")
 
-// Choice says how to choose among the encodings of a field.
+// Choice reports how to choose among the encodings of a field.
 type Choice struct {
 	// Only is the number of the one encoding to read, counted from 1; 0 reads the first that can be read, and the next
 	// where that turns out to be damaged.
@@ -34,7 +34,7 @@ type alternatives struct {
 	Column
 	rest    []func() (Column, error)
 	skipped func(error)
-	// damage is what a request's bytes showed of the encoding at hand.
+	// damage is what a request's bytes showed of the current encoding.
 	damage error
 }
 

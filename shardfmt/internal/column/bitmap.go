@@ -44,7 +44,7 @@ func (b *bitmap) set(valid bool, have int) {
 	bitutil.SetBitTo(b.bits, have, valid)
 }
 
-// grow makes room for n bits, and sets those that were never added.
+// grow makes space for n bits, and sets those that were never added.
 func (b *bitmap) grow(n int) {
 	for len(b.bits) < (n+7)/8 {
 		b.bits = append(b.bits, 0xFF)

@@ -14,7 +14,7 @@ import (
 // whose bits are all set.
 type bitReader struct {
 	n *numbers[uint8]
-	// prefix restores bits that a writer cleared, nil where nothing tells.
+	// prefix restores bits that a writer cleared, nil where nothing reports.
 	prefix *clearedPrefix
 }
 

@@ -89,7 +89,7 @@ func (c *byteStrings) alone(dst *block.Bytes, i, from, size int) (done bool, err
 	}
 	before := len(dst.Data)
 	out, null, done, err := block.BytesAt(dst.Data, f.Values, size, c.fixed, from, c.scratch)
-	if !done || null || err != nil { // a null where none may be: decoding the block says where
+	if !done || null || err != nil { // a null where none may be: decoding the block reports where
 		return false, c.Locate(err, i, f.ValuesOffset())
 	}
 	if err := c.mem.Take(uint64(len(out) - before)); err != nil {

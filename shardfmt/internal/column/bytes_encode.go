@@ -38,7 +38,7 @@ type bytesEncoder struct {
 }
 
 // newIndex is the builder of a field's range index, nil where it has none: only decimals do, and not those whose
-// dictionaries were asked for, of which there may be several.
+// dictionaries were requested, of which there may be several.
 func newIndex(b base) *decimalIndexBuilder {
 	if !b.node.IsDecimal() || b.o.Profile == encode.Plain || b.o.Opaque[b.node.ID] || b.o.DictionaryEntries[b.node.ID] > 0 {
 		return nil
@@ -79,7 +79,7 @@ func (e *bytesEncoder) Add(a arrow.Array) error {
 	}
 	values, i := viewsOf(a), 0
 	for i < a.Len() && e.dict != nil {
-		// Up to where it is asked whether the dictionary pays; values that may be one too many come one by one.
+		// Up to the check of whether the dictionary pays; values that may be one too many come one by one.
 		n := min(dictionaryTrial-i%dictionaryTrial, a.Len()-i)
 		if e.limit > 0 {
 			n = 1
@@ -160,7 +160,7 @@ func (e *bytesEncoder) stageMany(values *byteViews, from, to int) int {
 }
 
 // enter takes a value into the dictionary, which counts it for the statistics (see count), and gives the dictionary up where it
-// is asked whether it pays, and doesn't.
+// is checked for whether it pays, and does not.
 func (e *bytesEncoder) enter(v []byte, ask bool) error {
 	if e.limit > 0 && e.dict.full(v, e.limit) {
 		if err := e.nextDictionary(); err != nil {

@@ -20,7 +20,7 @@ import (
 // at the same time.
 type Column interface {
 	// Need gives the requests that are still to be made before the positions in ranges (ascending, disjoint)
-	// can be read. After they were filled, it is asked again; when it gives none, Read works. whole says that
+	// can be read. After they were filled, it is retried; when it gives none, Read works. whole reports that
 	// ranges are all positions of the field.
 	Need(ranges []colstream.Range, whole bool) ([]colstream.Request, error)
 	// Read decodes the positions of r into an array of the canonical type.
@@ -43,7 +43,7 @@ type Source interface {
 // offsets may claim any number.
 const maxRead = 1 << 26
 
-// unknown is the number of positions of a field below a List: it is what its descriptor says.
+// unknown is the number of positions of a field below a List: it is what its descriptor states.
 const unknown = ^uint64(0)
 
 // Open opens a field of a stripe for reading. node may be a part of the stored node's tree, with some children
@@ -83,7 +83,7 @@ func (o *opener) pathOf(n *schema.Node) string {
 	return path
 }
 
-// skip tells of an encoding that is passed over.
+// skip is the end of an encoding that is passed over.
 func (o *opener) skip(why error) {
 	if o.skipped != nil {
 		o.skipped(why)
@@ -122,7 +122,7 @@ func (o *opener) openIn(g *group, node *schema.Node, count uint64, only int) (Co
 	return c, nil
 }
 
-// short says that the field may have fewer positions than expected: the reference does not pad what is below a
+// short reports that the field may have fewer positions than expected: the reference does not pad what is below a
 // FixedSizeList whose last lists are null. What is missing is null.
 func (f *stored) short(count uint64) bool {
 	return f.count < count && f.o.inFixedSizeList(f.node)
@@ -146,7 +146,7 @@ func (o *opener) inFixedSizeList(n *schema.Node) bool {
 	return false
 }
 
-// column makes the reader that the type and the stored form ask for.
+// column makes the reader that the type and the stored form request.
 func (f *stored) column() (Column, error) {
 	if what := stats.Contradiction(f.desc); what != "" && f.o.restored != nil && !f.o.audit {
 		f.o.restored(f.corrupt("%s", what))

@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// constant makes the reader of a field whose descriptor alone says what its values are, if that is so.
+// constant makes the reader of a field whose descriptor alone reports what its values are, if that is so.
 func (f *stored) constant() (Column, bool, error) {
 	if f.node.Basic == schema.Unit {
 		return nil, false, nil
@@ -38,7 +38,7 @@ func (f *stored) constant() (Column, bool, error) {
 			return &nullColumn{f.typ, f.o.mem}, true, nil
 		}
 	}
-	// Values that are stored are read, whatever the count of nulls says of them.
+	// Values that are stored are read, whatever the count of nulls states about them.
 	allNull := f.desc.NullCount != nil && f.desc.GetNullCount() == f.count && f.count > 0
 	if allNull && len(f.encoding.GetBuffers()) == 0 && (f.parquet == nil || nested(f.node.Basic) || stats.Contradiction(f.desc) == "") {
 		return &nullColumn{f.typ, f.o.mem}, true, nil
@@ -55,7 +55,7 @@ func (f *stored) isStoredBesides() bool {
 	return f.o.audit || stats.Contradiction(f.desc) != ""
 }
 
-// nested says that a type has children.
+// nested reports that a type has children.
 func nested(b schema.Basic) bool {
 	switch b {
 	case schema.List, schema.FixedSizeList, schema.Struct, schema.Map, schema.Union:

@@ -74,7 +74,7 @@ func TestStatisticsByDictionaryAreThoseOfValues(t *testing.T) {
 			want := collector.Descriptor()
 			err = e.Finish(func(got *Encoded) error {
 				d := got.Descriptor
-				d.DictionarySize = nil // what a dictionary says besides
+				d.DictionarySize = nil // what a dictionary states besides
 				if x := d.Cardinality; x != nil && want.Cardinality != nil {
 					x.Count, x.IsEstimate = want.Cardinality.Count, want.Cardinality.IsEstimate
 				}

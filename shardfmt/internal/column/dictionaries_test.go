@@ -204,7 +204,7 @@ func TestDamagedNamesOfDictionaries(t *testing.T) {
 	}
 }
 
-// A block that is too short to name a dictionary, or that has codes of none, says where.
+// A block that is too short to name a dictionary, or that has codes of none, reports where.
 func TestTruncatedName(t *testing.T) {
 	for _, sub := range [][]byte{nil, {0, 1}, {0, 1, 0, 0, 1, 0, 0}} {
 		var w colstream.StreamWriter

@@ -32,7 +32,7 @@ type dictionaryColumn struct {
 	fixed    int
 	all      []*valueDictionary
 	of       map[int]*valueDictionary // by block, for those seen; of several dictionaries only
-	used     []usedDictionary         // of the range at hand
+	used     []usedDictionary         // of the range available
 	codes    *numbers[uint32]
 	presence *bitReader
 }
@@ -98,7 +98,7 @@ func (f *stored) valueDictionaries() (all []*valueDictionary, err error) {
 	return all, nil
 }
 
-// Need asks for all dictionaries if all positions are to be read, else for those that the blocks name, once these are there.
+// Need requests all dictionaries if all positions are to be read, else for those that the blocks name, once these are there.
 func (c *dictionaryColumn) Need(ranges []colstream.Range, whole bool) ([]colstream.Request, error) {
 	out, err := needAll(ranges, whole, c.codes, c.presence)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // dictionaryTrial is the number of positions up to which only the size of the dictionary decides
-// (format note 03 §6.1), and dictionaryLimit that size in bytes.
+// (docs/format/fields.md), and dictionaryLimit that size in bytes.
 const (
 	dictionaryTrial = 10240
 	dictionaryLimit = 10 << 20
@@ -42,7 +42,7 @@ type dictionaryBuilder struct {
 	codes   []uint32
 	length  uint64 // of all values
 	looks   int    // into ids
-	// decimals says that the values are decimals.
+	// decimals reports that the values are decimals.
 	decimals bool
 	// recent are the values that came lately; nil as long as there are few.
 	recent recentValues
@@ -79,7 +79,7 @@ func (d *dictionaryBuilder) nullID() uint32 {
 	return d.null
 }
 
-// grow makes room for n codes.
+// grow makes space for n codes.
 func (d *dictionaryBuilder) grow(n int) {
 	if d.room == 0 {
 		d.codes = d.memory.take()

@@ -23,7 +23,7 @@ func (d *dictionaryBuilder) sample() []uint32 {
 	return d.codes[(len(d.codes)-n)/2:][:n]
 }
 
-// orderEntries decides by what the entries of the dictionary go. It tells what the sample of codes comes to then, 0 where that was not weighed.
+// orderEntries decides by what the entries of the dictionary go. It reports what the sample of codes comes to then, 0 where that was not weighed.
 func (e *bytesEncoder) orderEntries() (codes int, err error) {
 	d := e.dict
 	if e.o.Profile != encode.HighCompression && e.o.Profile != encode.MinimalSize || e.fixed > 0 || len(d.codes) < minOrdered {
@@ -44,7 +44,7 @@ func (e *bytesEncoder) orderEntries() (codes int, err error) {
 	return byCount, err
 }
 
-// closeBy reports whether the steps between codes, which are the ranks of ids, are of half as many bits as say how often each code occurs, or fewer.
+// closeBy reports whether the steps between codes, which are the ranks of ids, are of half as many bits as report how often each code occurs, or fewer.
 func (d *dictionaryBuilder) closeBy(rank []uint32) bool {
 	sample, steps := d.sample(), 0
 	for i := range sample[1:] {

@@ -7,13 +7,13 @@ import "github.com/shardcat/shardcat/shardfmt/internal/simd"
 type recentValues [][2]recentValue
 
 const (
-	// recentPlaces of 48 bytes are 24 KiB: less than the codes that a builder has room for at first.
+	// recentPlaces of 48 bytes are 24 KiB: less than the codes that a builder has space for at first.
 	recentPlaces = 512
 	// mostRecentPlaces are 384 KiB. There are more than recentPlaces only for twice as many values of a dictionary at least, which come often enough to be
 	// looked for in its map as often as there are places.
 	mostRecentBits   = 13
 	mostRecentPlaces = 1 << mostRecentBits
-	// recentAfter is how many values a dictionary takes before it keeps recent ones: of fewer, many fields may be at hand.
+	// recentAfter is how many values a dictionary takes before it keeps recent ones: of fewer, many fields may be available.
 	recentAfter = 1024
 )
 

@@ -6,7 +6,7 @@ import (
 
 // A value dictionary is stored as it is, its entries, their offsets and their order: 12 bytes an entry besides its text. Where
 // many texts repeat in runs, as the hour of an event does, Zstd makes less of the texts themselves. What it would be is tried,
-// in the profile that asks for the smallest that reads well.
+// in the profile that requests the smallest that reads well.
 
 const (
 	// entryBytes are those of an entry in a value dictionary besides its text: an offset u64, and its place in the order u32.

@@ -17,9 +17,9 @@
 // fields have PRESENCE only if something is null. A field whose values are all equal, or all null, needs no
 // buffers at all; a field that a stripe does not know is null everywhere.
 //
-// Reading is in two steps, so that the bytes of all fields can be fetched together: Need tells what is
+// Reading is in two steps, so that the bytes of all fields can be fetched together: Need reports what is
 // missing for a range of positions, again and again until nothing is, then Read decodes. Arrays are Arrow's,
 // of the canonical types of package arrowtype.
 //
-// Source: format note 03 §3–§10, §17, §20.
+// Source: docs/format/fields.md.
 package column

@@ -33,7 +33,7 @@ type Options struct {
 	Encodings map[uint32][]encode.Profile
 	// Hints are what is known of the values of nodes, by their number.
 	Hints map[uint32]encode.Hint
-	// Trees asks for the encodings of the DATA blocks of nodes by their number, see encode.Options.
+	// Trees requests the encodings of the DATA blocks of nodes by their number, see encode.Options.
 	Trees map[uint32]string
 	// Spill, if not nil, takes the finished blocks of the stripe's buffers.
 	Spill *colstream.Spill
@@ -50,7 +50,7 @@ type Encoder interface {
 	// Add takes the next values, an array of the field's canonical type, or a coded column of them where the field is Codable and
 	// no child. It keeps nothing of the array.
 	Add(a arrow.Array) error
-	// Finish encodes what is left and yields the field's nodes, children before their parents. The encoder
+	// Finish encodes the rest and yields the field's nodes, children before their parents. The encoder
 	// is used up.
 	Finish(yield func(*Encoded) error) error
 	// Size is about how many bytes the encoder holds.
@@ -60,7 +60,7 @@ type Encoder interface {
 // Encoded is a node of a stripe with its buffers.
 type Encoded struct {
 	Node *schema.Node
-	// Descriptor says everything but where the buffers are.
+	// Descriptor states everything but where the buffers are.
 	Descriptor *metapb.FieldDescriptor
 	Buffers    []Buffer
 	// Packed: the one buffer holds the super-blocks of a packed group.

@@ -191,7 +191,7 @@ func TestBlockCountDisagrees(t *testing.T) {
 	}
 }
 
-// A field that a stripe lacks is null: as often as its parent says.
+// A field that a stripe lacks is null: as often as its parent states.
 func TestAbsentFields(t *testing.T) {
 	for _, node := range types(t) {
 		f := newForm()

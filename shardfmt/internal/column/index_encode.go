@@ -49,7 +49,7 @@ func (x *indexBuilder[T]) add(vals []T, a arrow.Array) {
 	}
 }
 
-// part takes values of the last block, none of them null; seen says whether the block has values already.
+// part takes values of the last block, none of them null; seen reports whether the block has values already.
 func (x *indexBuilder[T]) part(vals []T, seen bool) {
 	last := len(x.mins) - 1
 	least, greatest := x.mins[last], x.maxs[last]

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/internal/view"
 )
 
-// indexShare is the share of a field's other buffers, as a divisor, that its range index may take in the profiles that ask for size
+// indexShare is the share of a field's other buffers, as a divisor, that its range index may take in the profiles that request size
 // before all. What would take more covers twice as many positions with each block, and again.
 const indexShare = 512
 

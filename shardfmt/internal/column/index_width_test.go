@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// A range index of the profile that asks for size takes a 512th of its field, or is as wide as may be, and still bounds every value.
+// A range index of the profile that requests size takes a 512th of its field, or is as wide as may be, and still bounds every value.
 func TestIndexesOfSmallShare(t *testing.T) {
 	const n = 100_000
 	r := rand.New(rand.NewPCG(5, 6))

@@ -97,7 +97,7 @@ func (c *numberColumn[T]) judgeBlock(bitmap []byte, p piece, judge JudgeFunc, v 
 	return judge(c.array(vals, valid), bitmap)
 }
 
-// wordsOf is memory for n bits, valid until it is asked for again.
+// wordsOf is memory for n bits, valid until it is requested again.
 func (c *numbers[T]) wordsOf(n int) []uint64 {
 	n = (n + 63) / 64
 	if cap(c.words) < n {
@@ -106,7 +106,7 @@ func (c *numbers[T]) wordsOf(n int) []uint64 {
 	return c.words[:n]
 }
 
-// marksOf is memory for n bytes, valid until it is asked for again.
+// marksOf is memory for n bytes, valid until it is requested again.
 func (c *numbers[T]) marksOf(n int) []byte {
 	if cap(c.marks) < n {
 		c.marks = c.mem.LendToEnd(uint64(n))

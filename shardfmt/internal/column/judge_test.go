@@ -62,7 +62,7 @@ func TestJudgeWithin(t *testing.T) {
 	}
 }
 
-// judgesWithin holds what a column says of intervals against its values; it gives 1 if no block of it was decoded.
+// judgesWithin holds what a column states about intervals against its values; it returns 1 if no block of it was decoded.
 func judgesWithin[T interface{ int64 | float64 }](t *testing.T, name string, node *schema.Node, a arrow.Array, intervals []simd.Interval) (undecoded int) {
 	t.Helper()
 	n := uint64(a.Len())

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// ErrTooLarge is Read asked for more than one array should hold: fewer positions may do.
+// ErrTooLarge: a Read requested more than one array should hold; use fewer positions.
 var ErrTooLarge = budget.ErrBatch
 
 // ends reads an OFFSETS buffer: where the values of each position start and end in another sequence.
@@ -31,7 +31,7 @@ func (f *stored) ends() (*ends, error) {
 	return &ends{openNumbers[uint64](s, f), f.count}, nil
 }
 
-// Need asks for one offset more than there are positions.
+// Need requests one offset more than there are positions.
 func (e *ends) Need(ranges []colstream.Range, whole bool) ([]colstream.Request, error) {
 	in := make([]colstream.Range, 0, len(ranges))
 	for _, r := range ranges {
@@ -139,7 +139,7 @@ func (f *stored) listColumn() (Column, error) {
 }
 
 // openChild opens a child of a list, of which only its own descriptor knows how many positions it has; one
-// without descriptor has as many as are asked for.
+// without descriptor has as many as are requested.
 func (o *opener) openChild(n *schema.Node) (Column, uint64, error) {
 	c, err := o.open(n, unknown, 0)
 	if err != nil {

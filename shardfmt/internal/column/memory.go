@@ -6,13 +6,13 @@ import (
 )
 
 // Memory is what the encoders of a stripe leave to those of the next one: the codes of value dictionaries, four bytes a row, which would else be
-// made room for by doubling, in pages that the system has to clear. It holds no more than one stripe had. A nil Memory keeps nothing. For concurrent use.
+// made space for by doubling, in pages that the system has to clear. It holds no more than one stripe had. A nil Memory keeps nothing. For concurrent use.
 type Memory struct {
 	mu    sync.Mutex
 	codes [][]uint32
 }
 
-// take gives room for codes, the largest there is, or none.
+// take gives space for codes, the largest there is, or none.
 func (m *Memory) take() []uint32 {
 	if m == nil {
 		return nil
@@ -27,7 +27,7 @@ func (m *Memory) take() []uint32 {
 	return last[:0]
 }
 
-// give takes room for codes that nobody looks at from now on.
+// give takes space for codes that nobody looks at from now on.
 func (m *Memory) give(codes []uint32) {
 	if m == nil || cap(codes) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// stripeOf encodes rows of texts with few distinct values, and gives the encoded field and how many bytes the encoder said it held meanwhile.
+// stripeOf encodes rows of texts with few distinct values, and gives the encoded field and how many bytes the encoder reported it held meanwhile.
 func stripeOf(t *testing.T, o *Options, rows, distinct int) (field *Encoded, sizes []int) {
 	t.Helper()
 	n := &schema.Node{Name: "a", Basic: schema.String}

@@ -100,7 +100,7 @@ func SizeOf(d arrow.ArrayData) (n uint64) {
 	return n
 }
 
-// nullColumn is a field of which a stripe stores nothing: as many nulls as are asked for.
+// nullColumn is a field of which a stripe stores nothing: as many nulls as are requested.
 type nullColumn struct {
 	typ arrow.DataType
 	mem *budget.Account
@@ -121,7 +121,7 @@ func (c *nullColumn) Read(r colstream.Range) (arrow.ArrayData, error) {
 func (c *nullColumn) Release(uint64) {}
 func (c *nullColumn) Size() uint64   { return 0 }
 
-// shortColumn has fewer positions than its parent asks for; those behind the last one are null.
+// shortColumn has fewer positions than its parent requests; those behind the last one are null.
 type shortColumn struct {
 	Column
 	typ  arrow.DataType

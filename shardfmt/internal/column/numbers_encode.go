@@ -102,7 +102,7 @@ func (e *numberEncoder[T]) Add(a arrow.Array) error {
 	return nil
 }
 
-// unstaged cuts blocks from values where they lie, as many as are flushed at once; what is left of them is staged.
+// unstaged cuts blocks from values where they lie, as many as are flushed at once; the rest of them is staged.
 func (e *numberEncoder[T]) unstaged(vals []T) error {
 	taken, err := encode.CutNumbers(e.enc, vals, nil, false, e.out.Add)
 	e.vals = append(e.vals, vals[taken:]...)

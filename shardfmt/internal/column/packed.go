@@ -32,7 +32,7 @@ func (f *stored) member(b *metapb.EncodedBuffer) (*colstream.Stream, error) {
 	return f.group.stream.Member(int(i)), nil
 }
 
-// packedColumn is a struct that is stored as a packed group. Children that are no members are stored as others are.
+// packedColumn is a struct that is stored as a packed group. Children that are not members are stored as others are.
 type packedColumn struct {
 	typ      arrow.DataType
 	group    *group
@@ -63,7 +63,7 @@ func (f *stored) packedColumn() (Column, error) {
 	return c, nil
 }
 
-// Need asks for whole super-blocks: all members come in one request.
+// Need requests whole super-blocks: all members come in one request.
 func (c *packedColumn) Need(ranges []colstream.Range, whole bool) ([]colstream.Request, error) {
 	parts := needers(c.children)
 	if c.presence != nil || len(c.group.taken) > 0 {
@@ -95,7 +95,7 @@ func (c *packedColumn) Release(pos uint64) {
 
 func (c *packedColumn) Size() uint64 { return c.group.stream.Size() + sizes(c.children) }
 
-// packedPresence tells which structs of a packed group are null: the last member of each super-block has presence and no values.
+// packedPresence reports which structs of a packed group are null: the last member of each super-block has presence and no values.
 type packedPresence struct {
 	n *numbers[uint8]
 }

@@ -29,7 +29,7 @@ func Packable(n *schema.Node) bool { return !nested(n.Basic) && n.Basic != schem
 // packedEncoder is a field of structs whose members are stored side by side; other children are stored as usual.
 type packedEncoder struct {
 	nest
-	// of tells for each child which encoder of nest takes it, -1 for a member.
+	// of reports for each child which encoder of nest takes it, -1 for a member.
 	of      []int
 	members []*packedMember
 	staged  int

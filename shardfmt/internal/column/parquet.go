@@ -133,7 +133,7 @@ func (c *parquetColumn) Need(ranges []colstream.Range, whole bool) ([]colstream.
 	return out, nil
 }
 
-// know gives the requests for what says where a chunk's values are: the footer of its file, which the first of a file asks
+// know gives the requests for what reports where a chunk's values are: the footer of its file, which the first of a file asks
 // for, and its page map.
 func (c *parquetColumn) know(x *externalChunk) (out []colstream.Request, err error) {
 	if x.chunk == nil {
@@ -165,7 +165,7 @@ func (c *parquetColumn) footerRequest(x *externalChunk) colstream.Request {
 	}}
 }
 
-// describe takes what the footer says of the chunk, which must be what the reference says.
+// describe takes what the footer states about the chunk, which must be what the reference states.
 func (x *externalChunk) describe(f *parquetchunk.Footer, node *schema.Node) (err error) {
 	if x.chunk, err = f.Referred(x.ref); err != nil {
 		return err

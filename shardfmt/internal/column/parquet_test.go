@@ -196,7 +196,7 @@ func TestParquetPagesInAnotherFile(t *testing.T) {
 	f.want(t, colstream.Range{Start: 0, End: 1000})
 }
 
-// A reference that says something else than the footer is corrupt, and so is one to a part of a chunk.
+// A reference that states something else than the footer is corrupt, and so is one to a part of a chunk.
 func TestParquetReferencesAreHeldToTheFooter(t *testing.T) {
 	for name, change := range map[string]func(f *files, c *metapb.ParquetColumnChunkRef){
 		"storage type":   func(_ *files, c *metapb.ParquetColumnChunkRef) { c.StorageType = metapb.ParquetStorageType_DOUBLE },

@@ -296,7 +296,7 @@ func (c *byteStrings) piece(dst *block.Bytes, p piece) error {
 	return nil
 }
 
-// pickTexts appends selected ones of the kept values, of any length: where they end first, which tells the room they need.
+// pickTexts appends selected ones of the kept values, of any length: where they end first, which reports the space they need.
 func (c *byteStrings) pickTexts(dst *block.Bytes, p piece) error {
 	ends, from := c.vals.Offsets[p.from:], int64(len(dst.Data))
 	end, before := from, len(dst.Offsets)
@@ -342,7 +342,7 @@ func (c *bytesColumn) pick(s selection) (arrow.ArrayData, bool, error) {
 
 func (c *dictionaryColumn) pick(s selection) (arrow.ArrayData, bool, error) {
 	if c.codes.Named {
-		return nil, false, nil // each block has to say of which dictionary its codes are
+		return nil, false, nil // each block has to state about which dictionary its codes are
 	}
 	d, err := c.pickCoded(s)
 	if err != nil {

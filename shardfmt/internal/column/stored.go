@@ -126,7 +126,7 @@ func (f *stored) refusal(e *metapb.DataEncoding) string {
 	return ""
 }
 
-// checkBuffers refuses two buffers with one id, and two streams of one kind, of which nothing says which one holds. (The
+// checkBuffers refuses two buffers with one id, and two streams of one kind, of which nothing reports which one holds. (The
 // reference gives every range index the id 0.)
 func (f *stored) checkBuffers(n *metapb.NativeDataEncoding) error {
 	seen, kinds := make(map[uint32]bool), make(map[metapb.BufferKind]bool)

@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// unionColumn is a field of unions: DATA tells the variant of each position. Without OFFSETS every variant has
+// unionColumn is a field of unions: DATA reports the variant of each position. Without OFFSETS every variant has
 // all positions of the union (the book's dense form); with OFFSETS a position's value is at its offset in the
 // sequence of its variant.
 type unionColumn struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Numbers that are encoded where they lie are the same blocks as those that were staged, and need no room of their own.
+// Numbers that are encoded where they lie are the same blocks as those that were staged, and need no space of their own.
 func TestUnstagedNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 61))
 	b := array.NewFloat64Builder(memory.DefaultAllocator)

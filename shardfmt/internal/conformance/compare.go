@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// difference says where the lines of JSON differ, nothing if they are the same records of a schema. The order of the keys of an
+// difference reports where the lines of JSON differ, nothing if they are the same records of a schema. The order of the keys of an
 // object does not count, nor how a number is spelled: integers are the same if they are equal, floats if they are the same float of
 // the column's type. Without a schema, numbers are integers or float64 by how they are spelled.
 func difference(got, want []byte, s *schema.Schema) string {
@@ -82,7 +82,7 @@ func decode(line []byte) (v any, err error) {
 // differs gives where two values of a node differ and how, nothing if they are the same. The node is nil where values have no type.
 func differs(got, want any, n *schema.Node) string {
 	if n != nil && n.Basic == schema.Union {
-		for _, variant := range n.Children { // the value alone does not say which one it is
+		for _, variant := range n.Children { // the value alone does not report which one it is
 			if differs(got, want, variant) == "" {
 				return ""
 			}

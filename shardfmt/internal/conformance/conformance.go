@@ -49,15 +49,15 @@ type Case struct {
 	Records int `json:"records,omitempty"`
 	// Schema of the records, as the CLI reads it: values are compared by their type.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// What says what is special, or damaged; Answer what a reader calls it: corrupt, unsupported, missing or unsafe.
+	// What reports what is special, or damaged; Answer what a reader calls it: corrupt, unsupported, missing or unsafe.
 	What   string `json:"what"`
 	Answer string `json:"answer,omitempty"`
-	// Optional says that a reader may refuse the shard as unsupported, because it has a form that not every reader knows.
+	// Optional reports that a reader may refuse the shard as unsupported, because it has a form that not every reader knows.
 	Optional bool `json:"optional,omitempty"`
 	// Sound is the name of the case of the same level that is the shard before it was damaged. Only a reader that reads that one has
 	// refused this one for its damage.
 	Sound string `json:"sound,omitempty"`
-	// Lookups are the indexes of the shard, with what they are asked.
+	// Lookups are the indexes of the shard, with their names.
 	Lookups []Lookup `json:"lookups,omitempty"`
 }
 

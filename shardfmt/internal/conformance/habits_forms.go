@@ -64,7 +64,7 @@ func (g *graft) newBuffer(field int, kind metapb.BufferKind) *metapb.EncodedBuff
 	return b
 }
 
-// nullBlock gives the field of nulls a block, whose presence says that all are null, in the place of its constant.
+// nullBlock gives the field of nulls a block, whose presence reports that all are null, in the place of its constant.
 func nullBlock(g *graft) {
 	g.bare()
 	g.fields[formNone].Field.ConstantValue = nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// said is what a reader says to a question: postings of a term, or the positions of a hash.
+// reported is what a reader states to a question: postings of a term, or the positions of a hash.
 type said struct {
 	Postings []struct {
 		Repr      string      `json:"repr"`
@@ -20,7 +20,7 @@ type said struct {
 // maxSaid bounds the records that an answer may stand for: more than any stripe of the kit has.
 const maxSaid = 1 << 20
 
-// rows gives the records that an answer names. possible says that some of them need not match.
+// rows gives the records that an answer names. possible reports that some of them need not match.
 func (s *said) rows() (rows []uint64, possible bool, err error) {
 	rows = slices.Clone(s.Positions)
 	for _, p := range s.Postings {
@@ -39,7 +39,7 @@ func (s *said) rows() (rows []uint64, possible bool, err error) {
 	return slices.Compact(rows), possible, nil
 }
 
-// answered says what is wrong with the answers of a reader, nothing if all are right. Approximate ranges may name records besides.
+// answered reports what is wrong with the answers of a reader, nothing if all are right. Approximate ranges may name records besides.
 func answered(got, want []byte) string {
 	lines := bytes.Split(bytes.TrimSuffix(got, []byte("\n")), []byte("\n"))
 	wanted := bytes.Split(bytes.TrimSuffix(want, []byte("\n")), []byte("\n"))

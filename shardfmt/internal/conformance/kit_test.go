@@ -121,7 +121,7 @@ func noteEncodings(t *testing.T, url string, seen map[string]bool) {
 	}
 }
 
-// Every index of the kit is asked, and most questions have an answer.
+// Every index of the kit is looked up in, and most lookups match.
 func TestLookupsAreThere(t *testing.T) {
 	k, indexes := kit(t), 0
 	for _, c := range k.Cases {
@@ -148,7 +148,7 @@ func TestLookupsAreThere(t *testing.T) {
 	}
 }
 
-// Our own reader refuses every damaged shard by the class that the kit says, and so does verify.
+// Our own reader refuses every damaged shard by the class that the kit states, and so does verify.
 func TestDamagedShardsAreRefused(t *testing.T) {
 	k := kit(t)
 	classes := map[string]func(error) bool{

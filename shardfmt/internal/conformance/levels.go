@@ -234,7 +234,7 @@ func draftTable(name, what string, o shardwriter.Options) *table {
 	return &table{level: "l5", optional: true, name: name, what: what, rows: 700, columns: columns, o: o}
 }
 
-// packedTable has a packed group of all its fields but one, which is a list; none and null say where the struct and its fields are
+// packedTable has a packed group of all its fields but one, which is a list; none and null report where the struct and its fields are
 // null.
 func packedTable(name, what string, rows int, none, null func(i int) bool) *table {
 	var fields []string

@@ -36,7 +36,7 @@ type answer struct {
 	Rows []uint64 `json:"rows"`
 }
 
-// writeLookups writes the questions to the indexes of a case. Answers come from the values of the table: no index was asked.
+// writeLookups writes the questions to the indexes of a case. Results come from the values of the table: no index was read.
 func (t *table) writeLookups(ctx context.Context, client *blobio.Client, base string, c *Case) error {
 	if t.indexes == "" {
 		return nil
@@ -55,7 +55,7 @@ func (t *table) writeLookups(ctx context.Context, client *blobio.Client, base st
 			return err
 		}
 		for k, d := range indexes.GetIndexDescriptors() {
-			if d.GetIndexType() == meta.TermFilterType { // which rules stripes out, and tells no rows
+			if d.GetIndexType() == meta.TermFilterType { // which rules stripes out, and reports no rows
 				continue
 			}
 			path := fmt.Sprintf("%s/%s/index-%d-%d", t.level, t.name, i, k)

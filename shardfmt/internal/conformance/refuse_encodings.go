@@ -13,7 +13,7 @@ import (
 // soundRows is the number of records of the shard that is damaged.
 const soundRows = 600
 
-// must returns a sub-block that an encoder was asked for: all that are asked for here can be made.
+// must returns a sub-block by an encoder: all those requested here can be made.
 func must(sub []byte, err error) []byte {
 	if err != nil {
 		panic(err)

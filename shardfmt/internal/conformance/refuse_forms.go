@@ -36,7 +36,7 @@ func soundForms() *table {
 
 func formDamages() []damage { return append(packedDamages(), dictionariesDamages()...) }
 
-// inSuper changes the first super-block of the group; header says that its header's checksum is made right.
+// inSuper changes the first super-block of the group; header reports that its header's checksum is made right.
 func inSuper(header bool, change func(super []byte)) func(*graft) {
 	return func(g *graft) {
 		b := g.bytes(g.buffer(nodeGroup, metapb.BufferKind_DATA))

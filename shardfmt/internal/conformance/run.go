@@ -50,7 +50,7 @@ const (
 type Outcome struct {
 	Case
 	Outcome string `json:"outcome"`
-	// Detail is the first difference, or what the command said last.
+	// Detail is the first difference, or what the command reported last.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -58,7 +58,7 @@ type Outcome struct {
 type RunOptions struct {
 	// Levels to run, all if empty.
 	Levels []string
-	// Lookup, if not empty, is a command line that is asked for what the indexes of l4 say: IndexPlaceholder and KeysPlaceholder in
+	// Lookup, if not empty, is a command line for lookups in the indexes of l4: IndexPlaceholder and KeysPlaceholder in
 	// it stand for the paths of a Lookup. It prints an answer to each question as a line of JSON.
 	Lookup string
 	// Timeout of each command, DefaultTimeout if 0.
@@ -298,7 +298,7 @@ func (r *Outcome) judge(dir string, rows []byte) error {
 	return nil
 }
 
-// lastLine is the end of what a command said.
+// lastLine is the end of what a command reported.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return lines[len(lines)-1]

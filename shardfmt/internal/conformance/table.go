@@ -40,7 +40,7 @@ type table struct {
 	o                 shardwriter.Options
 	// indexes as on the command line.
 	indexes string
-	// deleted says which records are marked as deleted, nil for none.
+	// deleted reports which records are marked as deleted, nil for none.
 	deleted func(i int) bool
 }
 

@@ -94,7 +94,7 @@ func rightWidth[U word](all U, cut int) int { return widthOf((all | 1) & (U(1)<<
 // codeWidth is the bits of a code of a dictionary, at least one.
 func codeWidth(entries int) int { return max(1, widthOf(uint32(entries-1))) }
 
-// frequentLefts counts the entries a dictionary gets, the values of the sorted sample it lacks, and the bits that say which entry the others have.
+// frequentLefts counts the entries a dictionary gets, the values of the sorted sample it lacks, and the bits that report which entry the others have.
 func frequentLefts[U word](sample []U, cut int) (entries, missed int, bits float64) {
 	var room [leftEntries]uint16
 	lefts, counts, missed := topLefts(room[:0], sample, cut)

@@ -10,7 +10,7 @@ import (
 )
 
 // appendTree carries out a plan: it appends a sub-block. The layouts (all numbers little-endian, T the
-// element, padded to 8 bytes what doesn't say otherwise):
+// element, padded to 8 bytes what does not state otherwise):
 //
 //	Plain, SingleValue   code, values or the value; nothing padded
 //	FLBitPack            code, width u8; packed chunks

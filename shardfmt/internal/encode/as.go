@@ -11,13 +11,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Blocks in an encoding that is asked for, whatever it costs: what test vectors and tests need. The planner never
+// Blocks in an encoding that is requested, whatever it costs: what test vectors and tests need. The planner never
 // comes here.
 
 // NumbersAs appends vals as a sub-block whose encodings are those of tree, written as Encoder.Chosen writes it
 // ("RunLength[raw, TruncateU8[FLBitPack]]"; raw is a bare array). Parameters are those the planner would take.
 // valid is as for Numbers; only an outer BlockDictionary looks at it. Values that the tree can't hold, as negative
-// numbers below FLBitPack, come out wrong: ask for what can be stored.
+// numbers below FLBitPack, come out wrong: request what can be stored.
 func NumbersAs[T simd.Number](dst []byte, vals []T, valid []byte, tree string) ([]byte, error) {
 	e, t, err := encoderAs(tree)
 	if err != nil {
@@ -77,7 +77,7 @@ func Presence(dst, valid []byte, n int, plain bool) []byte {
 	return appendPresence(dst, valid, n, Balanced)
 }
 
-// encoderAs gives an encoder with the compressor that tree asks for.
+// encoderAs gives an encoder with the compressor that tree requests.
 func encoderAs(tree string) (*Encoder, *tree, error) {
 	t, rest, err := parseTree(tree)
 	if err != nil {
@@ -103,7 +103,7 @@ func appendAs[U word](dst []byte, e *Encoder, vals []U, valid []byte, k kind, t 
 	return appendTree(dst, vals, p), nil
 }
 
-// tree is an encoding that is asked for.
+// tree is an encoding that is requested.
 type tree struct {
 	code block.Code // 0: raw
 	kids []*tree
@@ -147,7 +147,7 @@ func parseTree(s string) (*tree, string, error) {
 	return t, s, nil
 }
 
-// child is nested stream i of t, raw if t does not say.
+// child is nested stream i of t, raw if t does not state.
 func (t *tree) child(i int) *tree {
 	if i < len(t.kids) {
 		return t.kids[i]
@@ -155,7 +155,7 @@ func (t *tree) child(i int) *tree {
 	return new(tree)
 }
 
-// numbersAs makes the plan that t asks for.
+// numbersAs makes the plan that t requests.
 func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *plan, err error) {
 	if len(t.kids) > treeChildren[t.code] {
 		return nil, fmt.Errorf("%v has %d nested streams, not %d", t.code, treeChildren[t.code], len(t.kids))
@@ -251,7 +251,7 @@ func nestAs[U word](e *Encoder, p *plan, i int, vals []U, k kind, t *tree) (err 
 	return err
 }
 
-// bytesAs makes the plan that t asks for of byte strings.
+// bytesAs makes the plan that t requests of byte strings.
 func bytesAs(e *Encoder, s *byteValues, valid []byte, t *tree) (*plan, error) {
 	p := e.newPlan(t.code, 0)
 	switch t.code {

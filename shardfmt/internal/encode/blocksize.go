@@ -89,7 +89,7 @@ func (e *Encoder) presenceSize(valid []byte, n int) int {
 // costs. The profiles with Zstd plan a whole wide block now and then anyway.
 const hardlyAnything, hardlyAnythingZstd = 16, 32
 
-// worthWide reports whether vals, as one block, promise to save what the profile asks for of what they come to in
+// worthWide reports whether vals, as one block, promise to save what the profile requests of what they come to in
 // smaller blocks, which is size for each generalBlock of them. Planning them for certain would cost as much as
 // encoding them; so only those that hardly take anything are planned. Of the others the extremes are looked at, and the
 // distinct ones counted.
@@ -121,7 +121,7 @@ func worthWide[T simd.Number](e *Encoder, vals []T, valid []byte, size int) bool
 // closeCall is the share of a size, as a divisor, by which a piece of the values may mislead about all of them.
 const closeCall = 16
 
-// measuredWide plans vals as one block, and reports whether it comes to less than limit. Where that is a close call, it is held against smaller
+// measuredWide plans vals as one block, and reports whether it comes to less than limit. Where that is a close call, it is compared with smaller
 // blocks from all over the values, of which limit knows one.
 func measuredWide[T simd.Number](e *Encoder, vals []T, valid []byte, limit int) bool {
 	e.light = true

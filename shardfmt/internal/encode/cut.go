@@ -7,7 +7,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// How values become blocks (format note 03 §9). A buffer's values are staged until FlushValues, or, for byte
+// How values become blocks (docs/format/fields.md). A buffer's values are staged until FlushValues, or, for byte
 // values, FlushBytes; then Cut… takes whole blocks from the front. The remainder stays staged, until the
 // final call takes it as a last, smaller block.
 const (

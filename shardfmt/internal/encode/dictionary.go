@@ -80,7 +80,7 @@ func planEntries[U word](e *Encoder, codes []uint32, in *input[U], coded block.C
 }
 
 // sortEntries gives the entries by value, and the code that becomes of each code, which is 0 for null and else one more than the entry's
-// place. The place of each is sorted with as many of the upper bits of its distance from the least as there is room for before it; the few that
+// place. The place of each is sorted with as many of the upper bits of its distance from the least as there is space for before it; the few that
 // agree in these are sorted once more.
 func sortEntries[U word](e *Encoder, entries []U) (sorted []U, rank []uint32) {
 	sorted, rank = take[U](&e.arena, len(entries)), take[uint32](&e.arena, len(entries)+1)
@@ -172,7 +172,7 @@ func number[U word](e *Encoder, vals []U, valid []byte, limit int) (codes []uint
 	return codes, entries
 }
 
-// numberHashed gives each value its code, 1 for the first one and so on, and the values and how often each occurs; nil if there is no room for them.
+// numberHashed gives each value its code, 1 for the first one and so on, and the values and how often each occurs; nil if there is no space for them.
 func numberHashed[U word](e *Encoder, codes []uint32, vals []U, valid []byte, values []U, counts []uint32) ([]U, []uint32) {
 	shift := 64 - bits.Len(uint(2*cap(values)))
 	table := take[uint32](&e.arena, 1<<(64-shift))

@@ -93,7 +93,7 @@ var distributions = []distribution{
 	{"lowest and highest", each(func(_ *rand.Rand, i int) uint64 { return uint64(1)<<63 - uint64(i%2) })},
 }
 
-// floatDistributions give values of the width the test asks for.
+// floatDistributions give values of the width the test requests.
 var floatDistributions = []struct {
 	name string
 	at   func(r *rand.Rand, i int) float64
@@ -219,7 +219,7 @@ func checkNumbers[T simd.Number](t *testing.T, e *Encoder, vals []T, valid []byt
 	checkSafe(t, e.chosen, 0, 0)
 }
 
-// checkSafe walks a plan that starts at offset at and requires what format note 02 §10.2 asks for.
+// checkSafe walks a plan that starts at offset at and requires what docs/format/blocks.md requires.
 func checkSafe(t *testing.T, p *plan, at, level int) {
 	t.Helper()
 	if at%8 != 0 {

@@ -216,7 +216,7 @@ func TestNullSlotsDoNotLeak(t *testing.T) {
 	}
 }
 
-// Codes of a byte dictionary are 0 exactly where the presence says null.
+// Codes of a byte dictionary are 0 exactly where the presence states null.
 func TestDictionaryCodesAgreeWithPresence(t *testing.T) {
 	data, offsets := concatenate([]string{"", "x", "x", "", "y", "", "x", "x"})
 	valid := []byte{0b11010110} // values 0, 3 and 5 are null; there is no empty value but them

@@ -25,7 +25,7 @@ type Encoder struct {
 	cutFound rdCut
 	// The symbols of FSST that served last.
 	symbols *symbols
-	// textRate is what Zstd's own encoder made of the last text, in 1/1000 of its bytes; 0 before it was asked.
+	// textRate is what Zstd's own encoder made of the last text, in 1/1000 of its bytes; 0 before it was called.
 	textRate int
 	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
 	blockSize, flushes int
@@ -45,7 +45,7 @@ type Encoder struct {
 	eager, measuring bool
 	// light: the library's Zstd is tried on little only; it takes longer than all else.
 	light bool
-	// trialStep is for how many of the blocks that trials count the block at hand stands.
+	// trialStep is for how many of the blocks that trials count the block available stands.
 	trialStep uint8
 	// cut is the bytes of values cut into blocks so far.
 	cut int

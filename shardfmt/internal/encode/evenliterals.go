@@ -7,7 +7,7 @@ import (
 )
 
 // The library's Huffman coder gives bytes up of which none is more than a 128th of all: two hundred values that occur equally often. Their
-// codes of seven and eight bits save a twenty-fifth all the same. So where it gives up, its table is asked for, and the streams are written here.
+// codes of seven and eight bits save a twenty-fifth all the same. So where it gives up, its table is requested, and the streams are written here.
 
 // evenGain is the share of the literals, as a divisor, that codes of theirs must save.
 const evenGain = 64

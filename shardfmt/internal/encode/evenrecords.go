@@ -7,7 +7,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/block"
 )
 
-// Decimals of a column mostly have their upper bytes in common, and LZ4 pays three bytes for each of them to say so. A frame of even records says it
+// Decimals of a column mostly have their upper bytes in common, and LZ4 pays three bytes for each of them to report it. A frame of even records states it
 // once for all: a frame of Zstd (RFC 8878) with one sequence for each record, whose first bytes are literals, as many for every record, and whose
 // others are copied from the record before. All sequences of a block are the same, so they take no bits, and literals stay as they are: nothing
 // is searched for, and who reads it puts a constant behind each few bytes. That is quicker than LZ4 either way, and two fifths smaller.

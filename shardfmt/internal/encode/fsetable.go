@@ -5,7 +5,7 @@ import (
 )
 
 // Tables of finite states, as the sequences of a Zstd block have them (RFC 8878 §4.1): a symbol takes the logarithm of its
-// share in bits, fractions included, because states carry what is left over to the next symbol.
+// share in bits, fractions included, because states carry the rest over to the next symbol.
 
 const (
 	// fseLog is the logarithm of the number of states: the most that tables of offsets may have, and enough for the others.
@@ -191,7 +191,7 @@ func (w *bitWriter) add(v uint32, bits uint8) {
 	}
 }
 
-// flush appends what is left of a byte.
+// flush appends the rest of a byte.
 func (w *bitWriter) flush() []byte {
 	if w.n > 0 {
 		w.dst = append(w.dst, byte(w.held))
@@ -199,13 +199,13 @@ func (w *bitWriter) flush() []byte {
 	return w.dst
 }
 
-// close ends a stream that is read from its end: with a bit that says where that is.
+// close ends a stream that is read from its end: with a bit that reports where that is.
 func (w *bitWriter) close() []byte {
 	w.add(1, 1)
 	return w.flush()
 }
 
-// The codes of lengths: the first ones stand for themselves, each further one for as many as its extra bits tell apart.
+// The codes of lengths: the first ones stand for themselves, each further one for as many as its extra bits distinguish.
 var (
 	literalsBits = [36]uint8{16: 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 	matchBits    = [53]uint8{32: 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}

@@ -115,7 +115,7 @@ func (t *symbolTable) single(b uint8) uint16 {
 // leastHalves is the least text that is cut in halves. No symbol lies on both sides of the cut, which costs a byte or two.
 const leastHalves = 16 << 10
 
-// compress appends the codes of text, and has room for nothing but literals. Where the next symbol begins is known when the one before is found, which
+// compress appends the codes of text, and has space for nothing but literals. Where the next symbol begins is known when the one before is found, which
 // takes as long as a dozen other things: so the two halves of a text are compressed side by side.
 func (t *symbolTable) compress(dst, text []byte) []byte {
 	start := len(dst)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A tally counts symbols as a map does, more of them than it has room for at first, and forgets them.
+// A tally counts symbols as a map does, more of them than it has space for at first, and forgets them.
 func TestTally(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 51))
 	var counts tally

@@ -5,7 +5,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// headerOf is the size of code, own bytes of metadata and padding (format note 02 §4.2).
+// headerOf is the size of code, own bytes of metadata and padding (docs/format/blocks.md).
 func headerOf(own int) int { return align8(2 + own) }
 
 // input is a stream of words to plan for.
@@ -156,7 +156,7 @@ func promising[U word](e *Encoder, vals []U, s *stats[U], best *plan, sc scope) 
 	return dictionarySize[U](s.n, sampleDistinct(e, vals)) < int(best.cost())
 }
 
-// planTruncate stores signed values in fewer bytes, and, if asked to, encodes what results.
+// planTruncate stores signed values in fewer bytes, and, if requested to, encodes what results.
 func planTruncate[U word](e *Encoder, in *input[U], nested bool, sc scope) *plan {
 	vals, s := in.vals, &in.stats
 	if in.kind != signed || !e.may(sc, block.TruncateU8) {

@@ -9,10 +9,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/block"
 )
 
-// Codes of dictionaries are words of four bytes of which only the lowest says anything. Zstd's encoders look for longer
+// Codes of dictionaries are words of four bytes of which only the lowest states anything. Zstd's encoders look for longer
 // matches and make more of them than the bits that the codes would be packed in. planLowBytes writes a frame (RFC 8878) of
 // its own, in which every word is one literal, its lowest byte, and one match of the others with those of the word before.
-// All sequences are the same, take no bits by that, and what is left are the Huffman codes of the lowest bytes.
+// All sequences are the same, take no bits by that, and the rest are the Huffman codes of the lowest bytes.
 //
 //	magic u32, descriptor A0 (one segment, size u32), size of the text u32
 //	block 0: the first word and the lowest byte of the second as raw literals; one sequence, whose match has the
@@ -31,7 +31,7 @@ const (
 	lowBytesGain = 50
 	// compressedBlock is the type of a block, in the place it has in the header.
 	compressedBlock = 2 << 1
-	// oneSymbolTables says of the three tables of the sequences that they have one symbol each.
+	// oneSymbolTables: the three tables of the sequences have one symbol each.
 	oneSymbolTables = 1<<6 | 1<<4 | 1<<2
 	minMatch        = 3
 )

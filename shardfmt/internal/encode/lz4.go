@@ -20,7 +20,7 @@ import (
 // end (lz4 Block Format, the end of block conditions).
 //
 // Blocks here are small, numbers and short strings, where matches of four to eight bytes make the ratio. The
-// library at hand looks for six bytes and more, or searches exhaustively; this one keeps two tables, by four
+// library available looks for six bytes and more, or searches exhaustively; this one keeps two tables, by four
 // bytes and by eight, and looks one byte ahead before it settles for a short match.
 const (
 	lz4MinMatch  = 4
@@ -34,7 +34,7 @@ const (
 
 // lz4Encoder holds, by hash, the last position of each four and eight bytes, modulo 2^16: what else may be there is found out by
 // comparing. Repetitions of eight bytes and more are what makes texts small, so each of the positions within reach has a place of its own, if it
-// has luck; short ones are worth it only nearby, and a few places leave a second-level cache room for the text. Of the long table a small text
+// has luck; short ones are worth it only nearby, and a few places leave a second-level cache space for the text. Of the long table a small text
 // uses a part.
 type lz4Encoder struct {
 	short [1 << lz4ShortBits]uint16
@@ -79,7 +79,7 @@ const (
 	// lz4Looks is how many times compressBelow looks how far it has come, lz4Ahead the share of the limit, as a divisor, by which
 	// a text may be ahead of its part of it: the first repetitions come late.
 	lz4Looks, lz4Ahead = 16, 5
-	// lz4LeastParted is the least text of which a part tells about the rest.
+	// lz4LeastParted is the least text of which a part predicts the rest.
 	lz4LeastParted = 4 << 10
 )
 

@@ -8,10 +8,10 @@ type trials [block.Sparse + 1][4]trial
 
 type trial struct{ wait, losses uint8 }
 
-// maxLosses bounds the pause between two trials: 2^maxLosses − 1 blocks. The profiles with Zstd, which ask for size before time, try again sooner.
+// maxLosses bounds the pause between two trials: 2^maxLosses − 1 blocks. The profiles with Zstd, which request size before time, try again sooner.
 const maxLosses, maxLossesZstd = 6, 4
 
-// denseLz4 stands for the exhaustive search of LZ4, which is no encoding of its own.
+// denseLz4 stands for the exhaustive search of LZ4, which is not an encoding of its own.
 const denseLz4 block.Code = 0
 
 // try reports whether to try an encoding now, and notes in tried that it was.

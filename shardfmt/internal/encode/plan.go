@@ -120,7 +120,7 @@ func better(a, b *plan) *plan {
 	return a
 }
 
-// unlessRaw is kid, or nil if the stream is no larger raw.
+// unlessRaw is kid, or nil if the stream is not smaller encoded.
 func unlessRaw(kid *plan, raw int) *plan {
 	if kid != nil && kid.cost() < float64(raw) {
 		return kid

@@ -11,7 +11,7 @@ import (
 // Codes of dates and the like say something in two bytes: the lower one is anything, the upper one is one of ten. All literals of a block of Zstd
 // share one Huffman code, so both in a row take two bits more than each by itself. Planes store the upper bytes of all words first, and then the
 // lower ones, each of which is followed by a copy of what its upper byte was stored with. What stands for the upper bytes alone is
-// words too, which are none of the values; so they are values of runs of no length (format note 02 §6.7: readers must not reject these):
+// words too, which are none of the values; so they are values of runs of no length (docs/format/blocks.md: readers must not reject these):
 //
 //	RunLength   values: Zstd of n + 1 and n words; lengths: RunLength of 0, n + 1 times, and 1, n times
 //
@@ -33,7 +33,7 @@ const (
 	planesBlocks = 512
 )
 
-// planPlanes plans words of which byte k is the uppermost that says anything as two planes; nil if that doesn't save enough of size.
+// planPlanes plans words of which byte k is the uppermost that states anything as two planes; nil if that doesn't save enough of size.
 func planPlanes[U word](e *Encoder, vals []U, size int, sc scope) *plan {
 	n := len(vals)
 	if sizeOf[U]() < 4 || n < leastPlanes || e.rules.general != block.Zstd || !e.may(sc, block.RunLength) {

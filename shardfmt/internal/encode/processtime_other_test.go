@@ -4,5 +4,5 @@ package encode
 
 import "time"
 
-// processTime is not asked for here; benchmarks leave its figure out.
+// processTime is not requested here; benchmarks leave its figure out.
 func processTime() time.Duration { return 0 }

@@ -2,7 +2,7 @@ package encode
 
 import "fmt"
 
-// Profile says how much work goes into making a block small. The zero value is Balanced.
+// Profile reports how much work goes into making a block small. The zero value is Balanced.
 type Profile uint8
 
 // The profiles, by the names of the reference implementation.
@@ -54,7 +54,7 @@ type Options struct {
 	Profile Profile
 	// Seed of the samples. The same values, profile and seed give the same bytes.
 	Seed uint64
-	// Tree asks for one tree of encodings for every block, as NumbersAs does; empty leaves the choice to the planner.
+	// Tree requests one tree of encodings for every block, as NumbersAs does; empty leaves the choice to the planner.
 	Tree string
 	// Dictionary, if not nil, has blocks of byte strings compressed by Zstd with it, whatever the profile.
 	Dictionary *Dictionary
@@ -62,7 +62,7 @@ type Options struct {
 	Hint Hint
 	// NoPresence leaves the presence section out of every block (OFFSETS, dictionary codes, bit buffers).
 	NoPresence bool
-	// Ordered says that numbers which stand for others, codes of a value dictionary, go by value, so that neighbours may be close.
+	// Ordered reports that numbers which stand for others, codes of a value dictionary, go by value, so that neighbours may be close.
 	Ordered bool
 	// LongBlocks gives numbers blocks of 8,192 values behind the first eight million: the block map of very many, of which a few are looked up, stays short.
 	LongBlocks bool

@@ -102,7 +102,7 @@ func (r *remembered) shapeOf(p *plan) *shape {
 }
 
 // planRepeated is planWords for the outermost stream of blocks that come one after the other. The profiles with Zstd weigh every block: their frames
-// follow the values more closely than an outline tells. Nulls are part of the outline by what their slots are filled with.
+// follow the values more closely than an outline reports. Nulls are part of the outline by what their slots are filled with.
 func planRepeated[U word](e *Encoder, last **remembered, in *input[U], sc scope) *plan {
 	if e.eager || e.rules.general == block.Zstd || e.o.Profile == Plain {
 		return planWords(e, in, sc)

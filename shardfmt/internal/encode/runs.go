@@ -32,7 +32,7 @@ func planRuns[U word](e *Encoder, vals []U, s *stats[U], k kind, sc scope) *plan
 }
 
 // splitRuns gives the value of each run and its length; heads and lengths have as many places as there are runs. It does not branch: where runs are
-// short, nobody can tell where the next one begins.
+// short, nobody can report where the next one begins.
 func splitRuns[U word](vals, heads []U, lengths []uint32) {
 	ends := lengths[:len(heads)] // of the run so far
 	run, last := 0, vals[0]

@@ -7,7 +7,7 @@ import (
 )
 
 // word is the bits of a value. Inside this package integers and floats alike are handled as their bits;
-// kind says what they mean. This is what makes float comparisons exact, and keeps the number of
+// kind reports what they mean. This is what makes float comparisons exact, and keeps the number of
 // instantiated functions at four.
 type word = simd.Unsigned
 
@@ -26,7 +26,7 @@ func sizeOf[U word]() int { return simd.SizeOf[U]() }
 // bitsOf is the width of a word in bits.
 func bitsOf[U word]() int { return 8 * sizeOf[U]() }
 
-// kindOf tells what the bits of T mean.
+// kindOf reports what the bits of T mean.
 func kindOf[T simd.Number]() kind {
 	switch any(*new(T)).(type) {
 	case float32, float64:

@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// stats is what one pass over a stream of words tells. All of it is exact.
+// stats is what one pass over a stream of words reports. All of it is exact.
 type stats[U word] struct {
 	n int
 	// low and span: every value is low + x modulo 2^B with x at most span, the smallest such span unless it is

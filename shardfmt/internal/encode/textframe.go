@@ -8,7 +8,7 @@ import (
 
 // Short texts often begin and end as the one before does, and differ in a few letters or digits: names with numbers, keys, paths. Zstd's
 // encoders, which look for what occurred anywhere, copy a bit more or less of each from all over, and pay for distances and lengths.
-// A text frame is a frame of Zstd (RFC 8878) with one sequence for each border between two texts: as literals what is left of the first
+// A text frame is a frame of Zstd (RFC 8878) with one sequence for each border between two texts: as literals the rest of the first
 // one, and one copy of its end and the beginning of the next. Both stand as far behind as the first one is long, so where texts are
 // equally long that is a repeated offset.
 
@@ -139,7 +139,7 @@ func (f *wordFrame) parseTexts(s *byteValues, from, to int, most copied) {
 	f.literals = append(f.literals, s.data[done:s.offsets[to]]...)
 }
 
-// parseBorder makes a sequence of what is left of a text, done bytes on, and the beginning of the next one, which ends at a byte. It returns how far
+// parseBorder makes a sequence of the rest of a text, done bytes on, and the beginning of the next one, which ends at a byte. It returns how far
 // that went.
 func (f *wordFrame) parseBorder(s *byteValues, last, limit, done int, most copied) int {
 	text, at := s.data, int(s.offsets[last+1])

@@ -21,7 +21,7 @@ func fromHex(t *testing.T, s string) []byte {
 	return b
 }
 
-// carryOut writes vals as the tree says.
+// carryOut writes vals as the tree states.
 func carryOut[T simd.Number](vals []T, tree string) []byte {
 	sub, err := NumbersAs(nil, vals, nil, tree)
 	if err != nil {
@@ -67,7 +67,7 @@ func upTo[T simd.Number](from, n int) []T {
 	return vals
 }
 
-// The sub-blocks of the format note that the reference wrote (format note 02 §6, §12), as bytes.
+// The sub-blocks that the reference wrote (docs/format/blocks.md), as bytes.
 func TestReferenceVectors(t *testing.T) {
 	minI16 := []int16{1, 2, 4, 8, 16, 32, 64, 128, -1}
 	steps := make([]int64, 10)
@@ -143,7 +143,7 @@ func TestReferenceChecksums(t *testing.T) {
 	}
 }
 
-// ALP and ALP-RD as the reference wrote them (format note 02 §6.13, §6.14).
+// ALP and ALP-RD as the reference wrote them (docs/format/blocks.md).
 func TestReferenceFloats(t *testing.T) {
 	e := NewEncoder(Options{})
 	e.borrow()
@@ -281,7 +281,7 @@ func concatenate(values []string) (data []byte, offsets []int64) {
 	return data, offsets
 }
 
-// Presence as the reference has it, where ours is no smaller (format note 02 §3).
+// Presence as the reference has it, where ours is not smaller (docs/format/blocks.md).
 func TestReferencePresence(t *testing.T) {
 	bits := func(n int, fill byte, flipped ...int) []byte {
 		b := bytes.Repeat([]byte{fill}, (n+7)/8)

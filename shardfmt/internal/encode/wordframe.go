@@ -149,7 +149,7 @@ func (e *Encoder) wordFrame(text []byte, size int) []byte {
 	return dst
 }
 
-// beginFrame is the start of a frame of a text of so many bytes, with room for all of it.
+// beginFrame is the start of a frame of a text of so many bytes, with space for all of it.
 func (e *Encoder) beginFrame(size int) []byte {
 	return appendFrameHeader(take[uint8](&e.arena, size+size/64+1024)[:0], size)
 }

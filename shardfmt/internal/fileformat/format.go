@@ -26,7 +26,7 @@ type Store interface {
 	ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blobio.Info, error)
 	// ReadRanges reads many ranges in as few requests as makes sense.
 	ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error)
-	// Stat asks for an object without its content.
+	// Stat requests an object without its content.
 	Stat(ctx context.Context, url string) (blobio.Info, error)
 	// List yields the objects whose URL starts with urlPrefix.
 	List(ctx context.Context, urlPrefix string) iter.Seq2[blobio.Info, error]
@@ -60,7 +60,7 @@ type Format struct {
 	// CreateFolder starts a file of several objects below url. Close of the sink makes it visible as a whole. A format
 	// that has NewSink too writes a folder where the URL ends in a slash.
 	CreateFolder func(ctx context.Context, st Creator, url string, s *arrow.Schema, o SinkOptions) (Output, error)
-	// Missing says why a format that is known by name can't be used by this version, or is empty.
+	// Missing reports why a format that is known by name can't be used by this version, or is empty.
 	Missing string
 }
 
@@ -70,19 +70,19 @@ const SniffBytes = 512
 // Option is one setting of a format, given as text: --NAME VALUE on the command line.
 type Option struct {
 	Name, Doc string
-	// Read and Write say when it has a meaning.
+	// Read and Write report when it has a meaning.
 	Read, Write bool
-	// Bool says that the value is true or false.
+	// Bool reports that the value is true or false.
 	Bool bool
 }
 
 // Settings are values of options by name. A value that makes no sense is an *OptionError.
 type Settings map[string]string
 
-// OpenOptions tell how a file is opened. The zero value is valid.
+// OpenOptions report how a file is opened. The zero value is valid.
 type OpenOptions struct{ Settings Settings }
 
-// SinkOptions tell how a file is written. The zero value is valid.
+// SinkOptions report how a file is written. The zero value is valid.
 type SinkOptions struct {
 	Settings Settings
 	// AllowLossy takes values that the format holds only in part, and counts them in the report; without it they
@@ -118,12 +118,12 @@ type File interface {
 	Close() error
 }
 
-// ReadOptions tell what of a file is read. The zero value reads everything.
+// ReadOptions report what of a file is read. The zero value reads everything.
 type ReadOptions struct {
 	// Columns to read, by index in the file's schema, in the order of the batches; nil reads all.
 	Columns []int
-	// MayMatch, if not nil, is asked for parts of the file whose statistics are known, by index of the column in
-	// the file's schema (nil where nothing is known). Parts for which it says false are left out: the batches
+	// MayMatch, if not nil, is called for parts of the file whose statistics are known, by index of the column in
+	// the file's schema (nil where nothing is known). Parts for which it states false are left out: the batches
 	// then hold all rows that may match, and others.
 	MayMatch func(stats func(column int) *filter.Stats) bool
 	// BatchRows is the most rows of a batch, DefaultBatchRows if 0.
@@ -145,7 +145,7 @@ type Source interface {
 	Schema() *arrow.Schema
 	// Next gives the next batch, which is valid until the next call of Next or Close, or io.EOF.
 	Next(ctx context.Context) (arrow.RecordBatch, error)
-	// Report tells what of the file the batches don't hold, as far as it was read.
+	// Report reports what of the file the batches don't hold, as far as it was read.
 	Report() *arrowtype.Report
 	// Close lets go of what reading holds.
 	Close() error
@@ -156,9 +156,9 @@ type Sink interface {
 	// Write takes a batch and keeps no reference to it. A value that the format can't hold is an
 	// *arrowtype.RowError, whose row counts from the start of the batch.
 	Write(batch arrow.RecordBatch) error
-	// Close writes what is left; it does not close the underlying writer.
+	// Close writes the rest; it does not close the underlying writer.
 	Close() error
-	// Report tells what the file does not hold; it is complete after Close, and what concerns whole columns is
+	// Report reports what the file does not hold; it is complete after Close, and what concerns whole columns is
 	// in it before the first batch.
 	Report() *arrowtype.Report
 }

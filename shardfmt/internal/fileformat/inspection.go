@@ -19,7 +19,7 @@ type Inspection struct {
 	Schema []*schema.Node `json:"schema"`
 	// SizeBytes of all objects of the file.
 	SizeBytes int64 `json:"size_bytes"`
-	// Parts are what the format is made of, as deep as was asked for.
+	// Parts are what the format is made of, as deep as was requested.
 	Parts []Part `json:"parts,omitempty"`
 	// Warnings are no damage, but unusual.
 	Warnings []string `json:"warnings,omitempty"`

@@ -12,7 +12,7 @@ import (
 
 const (
 	// againBytes and againRanges bound what is kept besides the end: ranges that every record needs, as of columns of one
-	// block, are asked for again and again.
+	// block, are requested again and again.
 	againBytes, againRanges = 64 << 10, 16
 )
 
@@ -66,7 +66,7 @@ func (h *held) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, blo
 	return h.Store.ReadSuffix(ctx, url, n)
 }
 
-// ReadRanges implements meta.Store; ranges that are not kept are asked for together.
+// ReadRanges implements meta.Store; ranges that are not kept are requested together.
 func (h *held) ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error) {
 	return h.readRanges(ctx, h.Store, url, ranges)
 }
@@ -131,7 +131,7 @@ func (h *held) Known(url string, r blobio.Range) []byte {
 	return h.again[r]
 }
 
-// keep keeps a range, if there is room.
+// keep keeps a range, if there is space.
 func (h *held) keep(url string, r blobio.Range, data []byte) {
 	if url != h.url || len(data) > againBytes {
 		return

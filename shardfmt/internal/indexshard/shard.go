@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// KeptBytes is how much of the end of an artifact is read when it is opened, if nothing else is said: the metadata of most, and all of
+	// KeptBytes is how much of the end of an artifact is read when it is opened, if nothing else is reported: the metadata of most, and all of
 	// a small one. Five of them stay below the half MiB that looking a term up may cost.
 	KeptBytes = 96 << 10
 	// maxMemory bounds what one read of records may take, whatever the artifact claims.
@@ -45,7 +45,7 @@ func Open(ctx context.Context, st meta.Store, url string, p urlresolve.Policy) (
 	return all[0], nil
 }
 
-// branching is a store that tells requests which wait for one another from those that don't; a *blobio.Client is one.
+// branching is a store that distinguishes requests which wait for one another from those that don't; a *blobio.Client is one.
 type branching interface {
 	Each(ctx context.Context, n int, do func(ctx context.Context, c *blobio.Client, i int) error) error
 }

@@ -19,7 +19,7 @@ type Written struct {
 }
 
 // Create starts an artifact at url: one object, one stripe, with the statistics that the reference has and without range indexes, since nobody looks for values in it. Write and Close of the
-// writer do the rest, Finish tells what became of it. Memory is about how many bytes of it are held until it is written, whatever its size: the
+// writer do the rest, Finish reports what became of it. Memory is about how many bytes of it are held until it is written, whatever its size: the
 // rest waits in a temporary file. It is 0 where all may be held.
 func Create(ctx context.Context, st shardwriter.Store, url string, s *schema.Schema, p encode.Profile, memory int64) (*shardwriter.Writer, error) {
 	return shardwriter.New(ctx, st, url, s, options(p, memory))

@@ -13,7 +13,7 @@
 //	LFIR index  an index block without keys and bound map, in columns that are not searched by value
 //	LFFB Bloom filter, LFMB Bloom filter in modules, LFFR roaring bitmap: of the keys of the first column
 //	LFPF, LFPT  filters of parts of the first column and their table: see partition.go
-//	LFXX        what a file says of itself, where the trailer has no room for it: see extension.go
+//	LFXX        what a file states about itself, where the trailer has no space for it: see extension.go
 //	LFFT trailer: see trailer.go
 //
 // LFIR, LFPF, LFPT and LFXX are this package's own additions; the features that announce them tell other readers whether
@@ -23,6 +23,6 @@
 // Integers in arrays have the fewest bytes of 1, 2, 3, 4, 6 and 8 that hold the greatest. Compressed files hold, in
 // place of a data or index block, u32 compressed length, the compressed block, zero padding.
 //
-// Files of other writers do not say which types their values have: see ParseTypes. docs/reference/formats/layer.md says what is read, written,
-// refused and lost. Source: format note 12.
+// Files of other writers do not report which types their values have: see ParseTypes. docs/reference/formats/layer.md reports what is read, written,
+// refused and lost. Source: docs/reference/formats/layer.md.
 package layer

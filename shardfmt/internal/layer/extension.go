@@ -13,13 +13,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/protoscan"
 )
 
-// Description is what a file says of itself, beyond what version 5 has room for. All of it is optional.
+// Description is what a file states about itself, beyond what version 5 has space for. All of it is optional.
 type Description struct {
 	// Name of the file, for people who look for the cause of something.
 	Name string
 	// Settings of whoever wrote the file, in order.
 	Settings []Setting
-	// Types of the columns, nil if the file does not say them.
+	// Types of the columns, nil if the file does not state them.
 	Types []Pair
 	// Writer is the program that wrote the file.
 	Writer string
@@ -226,7 +226,7 @@ func (f *File) extensionBlock(ctx context.Context, offset uint64, size uint32) (
 	return b[blockHeader : blockHeader+n], nil
 }
 
-// Description is what the file says of itself.
+// Description is what the file states about itself.
 func (f *File) Description() Description {
 	d := f.x.Description
 	d.Settings, d.Types = slices.Clone(d.Settings), slices.Clone(d.Types)

@@ -23,7 +23,7 @@ type File struct {
 	mu     sync.Mutex
 	tail   []byte // the end of the file, as it was read when opening
 	blocks map[int64]any
-	ahead  map[int64][]byte // stored blocks that Warm has read, until they are asked for
+	ahead  map[int64][]byte // stored blocks that Warm has read, until they are requested
 	held   int64            // bytes of blocks
 	keep   int64            // how many are kept
 	stats  Stats
@@ -33,7 +33,7 @@ type File struct {
 
 // Stats counts what was read.
 type Stats struct {
-	// Blocks that were loaded and checked; those that were still at hand are not counted.
+	// Blocks that were loaded and checked; those that were still available are not counted.
 	Blocks int64
 	// Bytes of them, as stored.
 	Bytes int64
@@ -45,11 +45,11 @@ type Stats struct {
 // of the top levels, which are written last.
 const tailSize = 64 << 10
 
-// cacheBytes is how many bytes of blocks are kept, if KeepBlocks says no other number.
+// cacheBytes is how many bytes of blocks are kept, if KeepBlocks states no other number.
 const cacheBytes = 32 << 20
 
-// Open reads the trailer: one request. Types are those of the columns, which most files do not say; nil takes what the
-// file says, and without that only the structure can be read.
+// Open reads the trailer: one request. Types are those of the columns, which most files do not state; nil takes what the
+// file states, and without that only the structure can be read.
 func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*File, error) {
 	tail, info, err := st.ReadSuffix(ctx, url, tailSize)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *File) Columns() int { return len(f.t.columns) }
 // Rows of a column.
 func (f *File) Rows(column int) uint64 { return f.t.columns[column].rows }
 
-// Stats tells what was read so far.
+// Stats reports what was read so far.
 func (f *File) Stats() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +121,7 @@ func (f *File) stored(ctx context.Context, loc location) ([]byte, error) {
 	return b, err
 }
 
-// load gives a parsed block: one that is at hand, or one that is read and checked now.
+// load gives a parsed block: one that is available, or one that is read and checked now.
 func (f *File) load(ctx context.Context, loc location, magic string, parse func([]byte) (any, error)) (any, error) {
 	f.mu.Lock()
 	at, known := f.blocks[loc.offset]

@@ -93,7 +93,7 @@ func writeSettings(o fileformat.SinkOptions) (out WriteOptions, err error) {
 	return out, out.extend(o.Settings)
 }
 
-// extend takes those settings in that version 5 has no room for.
+// extend takes those settings in that version 5 has no space for.
 func (o *WriteOptions) extend(s fileformat.Settings) error {
 	bits, err := s.Int(optionFilterBits, DefaultFilterBits, 8, 16)
 	if err != nil {

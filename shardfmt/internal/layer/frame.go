@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Sizes and limits, in bytes unless said otherwise.
+// Sizes and limits, in bytes unless reported otherwise.
 const (
 	blockUnit   = 512
 	blockHeader = 32
@@ -20,7 +20,7 @@ const (
 	maxBlock = 256 << 20
 	// maxDepth bounds a tree: 32 children a block at least make 2^80 rows.
 	maxDepth = 16
-	// maxColumns is how many the trailer has room for before the metadata: 40+24·(n−1)+64 <= 512.
+	// maxColumns is how many the trailer has space for before the metadata: 40+24·(n−1)+64 <= 512.
 	maxColumns = 17
 )
 
@@ -96,7 +96,7 @@ func (c Compression) store(b []byte, magic string) []byte {
 	case LZ4:
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
 		packed := make([]byte, lz4.CompressBlockBound(len(b)))
-		n, _ := lz4.CompressBlock(b, packed, nil) // the room suffices
+		n, _ := lz4.CompressBlock(b, packed, nil) // the space suffices
 		out = append(out, packed[:n]...)
 	default:
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))

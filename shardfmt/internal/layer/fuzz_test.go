@@ -26,7 +26,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// A checksum is no obstacle to whoever wants to do harm.
+		// A checksum is not an obstacle to whoever wants to do harm.
 		if n := len(data); n >= trailerSize && n%blockUnit == 0 {
 			data = bytes.Clone(data)
 			seal(data[n-trailerSize:], magicTrailer)

@@ -59,7 +59,7 @@ func (f *File) filterName() string {
 	return string(Bloom)
 }
 
-// describeRecord is what the file says of itself.
+// describeRecord is what the file states about itself.
 func (f *File) describeRecord() []fileformat.Part {
 	if f.x.empty() {
 		return nil
@@ -119,8 +119,8 @@ type walker struct {
 	last      Value // the key before, for the order within a group
 	hasLast   bool
 	nextGroup uint64  // where the next row's group must begin
-	owner     *Cursor // the row of the column before that owns the rows at hand
-	groupEnd  uint64  // of the rows at hand
+	owner     *Cursor // the row of the column before that owns the rows available
+	groupEnd  uint64  // of the rows available
 	keys      func(row uint64, key Value) error
 }
 
@@ -261,7 +261,7 @@ func (w *walker) describe() (out []fileformat.Part) {
 }
 
 // Verify implements fileformat.File: every block that is reachable is read and checked by its checksum, its arrays and
-// what its parent says of it; with types every value is read too, the order of the keys in their
+// what its parent states about it; with types every value is read too, the order of the keys in their
 // groups checked, and every key of the first column asked of the filter.
 func (f *File) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt.Report, error) {
 	r := &corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}, Bytes: trailerSize}

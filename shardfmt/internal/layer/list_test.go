@@ -39,7 +39,7 @@ func TestListsOfPairs(t *testing.T) {
 	if err != nil || len(sink.Report().Notes) > 0 {
 		t.Fatalf("%v, %v", err, sink.Report())
 	}
-	f, _ := mustOpen(t, out.Bytes(), "") // it says its types
+	f, _ := mustOpen(t, out.Bytes(), "") // it states its types
 	if r, err := f.Verify(ctx, fileformat.VerifyOptions{}); err != nil || !r.OK {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -56,7 +56,7 @@ func (f *File) MayContain(ctx context.Context, key Value) (bool, error) {
 	return f.admits(ctx, n, key)
 }
 
-// admits asks the filter about a key that would lie in a leaf, unless the leaf is the whole file or at hand already.
+// admits asks the filter about a key that would lie in a leaf, unless the leaf is the whole file or available already.
 func (f *File) admits(ctx context.Context, leaf node, key Value) (bool, error) {
 	f.mu.Lock()
 	_, atHand := f.blocks[leaf.offset]

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Filter says which keys are certainly not in the first column of a file.
+// Filter reports which keys are certainly not in the first column of a file.
 type Filter interface {
 	// MayContain is false only if the key is not there.
 	MayContain(key Value) bool
@@ -31,7 +31,7 @@ func hashKey(t Type, key Value) uint64 { return xxh3.Hash(t.appendHash(nil, key)
 // bloomMultiplier makes the second hash of the first.
 const bloomMultiplier = 0x517cc1b727220a95
 
-// probe visits the bits of a hash until visit says false.
+// probe visits the bits of a hash until visit states false.
 func (b *wordFilter) probe(h uint64, visit func(module int, word uint64, mask uint64) bool) bool {
 	h1, h2 := h, (h>>32)*bloomMultiplier
 	for m, words := range b.words {
@@ -66,7 +66,7 @@ const (
 	bloomMinKeys = 64
 )
 
-// newBloom makes room for n keys.
+// newBloom makes space for n keys.
 func newBloom(t Type, n uint64) *wordFilter {
 	n = max(n, bloomMinKeys)
 	wanted := max(512, 8*math.Ceil(float64(n)*math.Log(bloomRate)/(-8*math.Ln2*math.Ln2)))
@@ -143,7 +143,7 @@ func (r *roar) MayContain(key Value) bool {
 	return d <= math.MaxUint32 && r.bits.Contains(uint32(d))
 }
 
-// integer is a key as 64 bits that keep distances; ok is false for types that are no integers of up to 64 bits.
+// integer is a key as 64 bits that keep distances; ok is false for types that are not integers of up to 64 bits.
 func (t Type) integer(v Value) (n uint64, ok bool) {
 	if t.Optional {
 		return 0, false

@@ -124,7 +124,7 @@ func TestPartitionedFiltersAreWrittenInConstantMemory(t *testing.T) {
 }
 
 // A lookup of an absent key reads the index and one unit of a filter, and no data; a key that is there costs its block. In
-// a file of one block no filter is asked.
+// a file of one block no filter is read.
 func TestLookups(t *testing.T) {
 	ctx := context.Background()
 	const n = 100_000
@@ -147,7 +147,7 @@ func TestLookups(t *testing.T) {
 	if got.Probes-warm.Probes < int64(absent)*9/10 || got.Blocks-warm.Blocks > 8 {
 		t.Errorf("%d absent keys: %d probes, %d blocks", absent, got.Probes-warm.Probes, got.Blocks-warm.Blocks)
 	}
-	// Beyond the bounds of the index not even a filter is asked.
+	// Beyond the bounds of the index not even a filter is read.
 	for _, k := range []int64{-5, 2 * n, 1 << 60} {
 		before := f.Stats()
 		if ok, err := f.MayContain(ctx, Value{Int: k}); ok || err != nil || f.Stats() != before {

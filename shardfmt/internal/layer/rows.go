@@ -71,7 +71,7 @@ func (s *rowWriter) end(first int) error {
 	return nil
 }
 
-// close writes what is left.
+// close writes the rest.
 func (s *rowWriter) close() error {
 	if s.hasLast {
 		if err := s.end(0); err != nil {

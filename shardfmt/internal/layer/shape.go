@@ -13,7 +13,7 @@ type Shape struct {
 	IndexBytes int64
 }
 
-// Estimate tells the shape of a file of so many bytes of values, each of valueBytes.
+// Estimate reports the shape of a file of so many bytes of values, each of valueBytes.
 func Estimate(totalBytes, valueBytes int64, o WriteOptions) Shape {
 	o = o.withDefaults()
 	s := Shape{

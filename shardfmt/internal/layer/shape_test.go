@@ -37,7 +37,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// A file has the height that the estimate says, and not more than its values of a block.
+// A file has the height that the estimate states, and not more than its values of a block.
 func TestShapeOfAFile(t *testing.T) {
 	const n = 5000
 	o := WriteOptions{MinDataBlock: 1024, MinIndexBlock: 1024, MinBranch: 4}

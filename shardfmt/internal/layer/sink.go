@@ -18,7 +18,7 @@ import (
 )
 
 // sink makes rows of Arrow batches: a row of the last column each, with the keys and auxiliary values of the rows that
-// own it. Rows are sorted first, or, where they are said to be sorted, written as they come.
+// own it. Rows are sorted first, or, where they are reported to be sorted, written as they come.
 type sink struct {
 	rows   rowWriter
 	types  []Pair
@@ -44,7 +44,7 @@ func newSink(w io.Writer, s *arrow.Schema, o fileformat.SinkOptions) (fileformat
 		return nil, err
 	}
 	if _, given := o.Settings[optionSelf]; !given && len(types) > extensionColumns {
-		write.SelfDescribing = false // there is no room for it
+		write.SelfDescribing = false // there is no space for it
 	}
 	out := &sink{types: types, rows: rowWriter{types: types}}
 	if out.rows.w, err = NewWriter(w, types, write); err != nil {
@@ -146,7 +146,7 @@ func (s *sink) match(from *arrow.Schema) error {
 	return nil
 }
 
-// changes reports whether an Arrow type says more than the type of a layer file does.
+// changes reports whether an Arrow type states more than the type of a layer file does.
 func changes(have arrow.DataType, t Type) bool {
 	implied, ok := impliedType(have)
 	return t.Kind != List && (!ok || implied.Kind != t.Kind)

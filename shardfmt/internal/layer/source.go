@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
-// errNoTypes is a file whose values can't be read, for nobody said what they are.
+// errNoTypes is a file whose values can't be read, for nobody reported what they are.
 var errNoTypes = &fileformat.OptionError{Name: optionTypes, Value: "", What: "the layer file has no types: set key and aux of each column, such as i64,string/u64,()"}
 
 // Schema implements fileformat.File: k0, a0, k1, a1 and so on, without those of ().
@@ -200,8 +200,8 @@ func (f *File) nextMatch(ctx context.Context, n node, row uint64, mayMatch func(
 	return n.end, nil
 }
 
-// keyStats are what the bounds of a block say of the keys of the first column, which is the first Arrow column.
-// Of a leaf the filter tells more: one that can't be read rules nothing out.
+// keyStats are what the bounds of a block state about the keys of the first column, which is the first Arrow column.
+// Of a leaf the filter reports more: one that can't be read rules nothing out.
 func (f *File) keyStats(ctx context.Context, n node, low, high Value) func(int) *filter.Stats {
 	t := f.types[0].Key
 	return func(column int) *filter.Stats {

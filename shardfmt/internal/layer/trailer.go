@@ -47,7 +47,7 @@ const (
 	compatibleHints    = 1 << 1 // negative and windows are there
 	incompatibleRoar   = 1 << 0 // the filter is a roaring bitmap
 	incompatibleModule = 1 << 1 // the filter is a Bloom filter in modules
-	// compatibleRecord: extension.go's record is there. incompatibleKeyless: it says which columns' indexes have no keys.
+	// compatibleRecord: extension.go's record is there. incompatibleKeyless: it reports which columns' indexes have no keys.
 	compatibleRecord    = 1 << 32
 	incompatibleKeyless = 1 << 32
 	knownIncompatible   = incompatibleRoar | incompatibleModule | incompatibleKeyless

@@ -15,7 +15,7 @@ type Span struct{ Low, High Value }
 // request: at least one, unless there is none.
 func (f *File) Warm(ctx context.Context, spans []Span, most int64) (n int, err error) {
 	f.mu.Lock()
-	f.ahead = map[int64][]byte{} // what was read and not asked for is let go
+	f.ahead = map[int64][]byte{} // what was read and not requested is let go
 	f.mu.Unlock()
 	if f.keyless(0) {
 		return 0, ErrNoValueIndex
@@ -96,7 +96,7 @@ func (f *File) below(ctx context.Context, w wanted, spans []Span, to []wanted) (
 	return to, nil
 }
 
-// readAhead reads the blocks of nodes that are not at hand.
+// readAhead reads the blocks of nodes that are not available.
 func (f *File) readAhead(ctx context.Context, level []wanted) error {
 	var ranges []blobio.Range
 	f.mu.Lock()

@@ -26,7 +26,7 @@ const (
 	Partitioned FilterKind = "partitioned"
 )
 
-// WriteOptions tell how a file is written. The zero value writes what the database this format comes from does,
+// WriteOptions report how a file is written. The zero value writes what the database this format comes from does,
 // without compression and filter.
 type WriteOptions struct {
 	// MinDataBlock and MinIndexBlock are what blocks are filled to, in bytes: 8192 if 0.
@@ -225,7 +225,7 @@ func (w *Writer) note(key Value) error {
 	return nil
 }
 
-// put writes a finished block and tells where it lies.
+// put writes a finished block and reports where it lies.
 func (w *Writer) put(b []byte) (location, error) {
 	loc := location{w.at, int64(len(b))}
 	_, err := w.w.Write(b)
@@ -294,7 +294,7 @@ func (w *Writer) keyless(c *columnWriter) bool {
 	return false
 }
 
-// Close writes what is left of every column, the filter and the trailer.
+// Close writes the rest of every column, the filter and the trailer.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
@@ -334,7 +334,7 @@ func (w *Writer) record(t *trailer) ([]byte, error) {
 	return w.x.record(w.put)
 }
 
-// closeColumn writes what is left of a column. A top level of one block is not written: that block is the root.
+// closeColumn writes the rest of a column. A top level of one block is not written: that block is the root.
 func (w *Writer) closeColumn(c *columnWriter) (root, error) {
 	if c.rows == 0 {
 		return root{}, nil

@@ -122,7 +122,7 @@ func parseBounds(packed []byte, stripes int) (*Bounds, error) {
 // Fields is the number of fields that the bounds cover.
 func (b *Bounds) Fields() int { return len(b.messages) / b.stripes }
 
-// Field is what the bounds say of the field with a node number in a stripe, nil if that has no descriptor.
+// Field is what the bounds state about the field with a node number in a stripe, nil if that has no descriptor.
 func (b *Bounds) Field(stripe int, id uint32) (*metapb.FieldDescriptor, error) {
 	at := int64(id)*int64(b.stripes) + int64(stripe)
 	if at >= int64(len(b.messages)) || b.messages[at] == nil {

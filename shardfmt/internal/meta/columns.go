@@ -16,7 +16,7 @@ type column struct {
 
 // loadColumns is LoadFields for a root laid out by columns, where only the field lists of the first and last
 // stripe are needed: between a field's descriptors of those two lie all others of that field, in order. It
-// does nothing where the root is not marked so, is at hand as a whole, or few of its stripes are asked for.
+// does nothing where the root is not marked so, is available as a whole, or few of its stripes are requested.
 func (r *Root) loadColumns(ctx context.Context, stripes []int, ids []uint32) (done bool, err error) {
 	s, err := r.loadStripes(ctx)
 	if err != nil || r.tailStart == 0 || len(s.list) < 3 || 2*len(stripes) < len(s.list) {
@@ -70,7 +70,7 @@ func (r *Root) outerLists(ctx context.Context, s *stripeList) (first, last *fiel
 	return first, last, err
 }
 
-// layout is what the root says of its layout, empty if nothing.
+// layout is what the root states about its layout, empty if nothing.
 func (r *Root) layout(ctx context.Context) (string, error) {
 	layout, _, err := r.wireText(ctx, PropertyLayout)
 	return layout, err

@@ -20,7 +20,7 @@ func Kind(v *metapb.AnyValue) string {
 	return strings.TrimSuffix(string(f.Name()), "_value")
 }
 
-// Equal says that a and b have the same kind, value and annotation. Doubles compare as IEEE 754 does: NaN
+// Equal reports that a and b have the same kind, value and annotation. Doubles compare as IEEE 754 does: NaN
 // equals nothing, the zeros are equal.
 func Equal(a, b *metapb.AnyValue) bool {
 	if a == nil || b == nil {
@@ -84,7 +84,7 @@ func sameRef(a, b *metapb.DataRef) bool {
 }
 
 // Compare orders two values of one kind: negative, zero or positive as a is less than, equal to or greater
-// than b. Text and bytes compare byte by byte, decimals by their number. It says false where there is no
+// than b. Text and bytes compare byte by byte, decimals by their number. It states false where there is no
 // order: different kinds, kinds without one, and NaN.
 func Compare(a, b *metapb.AnyValue) (int, bool) {
 	switch x := a.GetKind().(type) {

@@ -3,7 +3,7 @@ package meta
 import "github.com/shardcat/shardcat/shardfmt/internal/metapb"
 
 // PropertyCopies is the custom property of a shard with copies of what lies far from the root in the same object, and is read by whoever reads anything:
-// block maps, and the last blocks of buffers. A reader that has the root need not ask for them. It is a list of structs of "at", where in the object the
+// block maps, and the last blocks of buffers. A reader that has the root need not request them. It is a list of structs of "at", where in the object the
 // range starts (u64), and "bytes". What the object has there counts; a copy that differs is corrupt.
 const PropertyCopies = "shardcat.copies"
 

@@ -95,7 +95,7 @@ func tailIsDraft(suffix []byte, objectSize int64) bool {
 	return err == nil && isDraft(suffix[int64(len(suffix))-size+4:len(suffix)-tailFixed])
 }
 
-// parseDirectory decodes the directory of a root of size bytes and checks what it says of itself.
+// parseDirectory decodes the directory of a root of size bytes and checks what it states about itself.
 func parseDirectory(payload []byte, size int64) (*metapb.ShardDirectory, error) {
 	dir := new(metapb.ShardDirectory)
 	if isDraft(payload) {

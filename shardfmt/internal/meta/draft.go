@@ -151,7 +151,7 @@ func copyMessage[T any, M message[T]](ctx context.Context, d *undrafted, anchor 
 	return out, nil
 }
 
-// dropLayout removes what a shard says of the places of its messages, which is not so any more.
+// dropLayout removes what a shard states about the places of its messages, which is not so any more.
 func dropLayout(p *metapb.ShardProperties) {
 	kept := p.CustomProperties[:0]
 	for _, c := range p.CustomProperties {

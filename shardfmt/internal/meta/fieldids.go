@@ -19,7 +19,7 @@ func FormatFieldIDs(ids []int) string {
 }
 
 // ParseFieldIDs reads the text of PropertyFieldIDs; want is the number of nodes. Ids are positive and unique, except 0,
-// which says that the node is no column of a table.
+// which means that the node is not a column of a table.
 func ParseFieldIDs(text string, want int) ([]int, error) {
 	there := 0
 	if text != "" {

@@ -106,7 +106,7 @@ func TestGoldenMetadata(t *testing.T) {
 	}
 }
 
-// readAll opens b as a root and asks for all there is. Anything goes but a panic, or an error of no class.
+// readAll opens b as a root and requests all there is. Anything goes but a panic, or an error of no class.
 func readAll(t testing.TB, b []byte) {
 	ctx := context.Background()
 	st := &mapStore{objects: map[string][]byte{testURL: b}}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// memo is a value that is loaded when first asked for. Whoever asks while it is being loaded waits for that, as long
+// memo is a value that is loaded when first requested. Whoever asks while it is being loaded waits for that, as long
 // as its own context lasts; no lock is held meanwhile. A failure is not kept: the next one to ask tries again.
 type memo[T any] struct {
 	mu      sync.Mutex
@@ -42,7 +42,7 @@ func (m *memo[T]) get(ctx context.Context, load func() (T, error)) (T, error) {
 	}
 }
 
-// forget makes the next one who asks load the value again.
+// forget makes the next one the caller load the value again.
 func (m *memo[T]) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -210,7 +210,7 @@ func FuzzRefArray(f *testing.F) {
 	})
 }
 
-// FuzzRoot opens any bytes as a root and asks for everything.
+// FuzzRoot opens any bytes as a root and requests everything.
 func FuzzRoot(f *testing.F) {
 	f.Add(smallest(f))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -8,7 +8,7 @@ func IsPackedMember(b *metapb.EncodedBuffer) bool {
 	return b != nil && b.PackedGroupIndex != nil && b.Kind != metapb.BufferKind_RANGE_INDEX
 }
 
-// PackedMember gives the place of a field in its parent's packed group, false if its first encoding is no member of one.
+// PackedMember gives the place of a field in its parent's packed group, false if its first encoding is not a member of one.
 func PackedMember(d *metapb.StripeFieldDescriptor) (index uint32, ok bool) {
 	if len(d.GetEncodings()) == 0 {
 		return 0, false

@@ -105,7 +105,7 @@ func schemaBytes(t *testing.T, path string) []byte {
 	return payload
 }
 
-// The reference rounds as the page says.
+// The reference rounds as the page states.
 func TestBucketsOfTheReference(t *testing.T) {
 	seen := map[int]bool{}
 	for _, path := range goldenShards(t) {

@@ -36,7 +36,7 @@ type plainFields struct {
 	repeated uint64 // the numbers of the fields that may come several times, as bits
 	seen     uint64
 
-	tag    uint16 // of the field at hand, as it is on the wire: number and wire type
+	tag    uint16 // of the field available, as it is on the wire: number and wire type
 	number uint64 // its value, if it is a number,
 	body   []byte // and if it has a length
 }
@@ -96,7 +96,7 @@ func (f *plainFields) next() bool {
 // done reports whether all fields were plain.
 func (f *plainFields) done() bool { return len(f.rest) == 0 }
 
-// text is the field at hand as a string that shares its memory. It is not ok if it is no UTF-8.
+// text is the field available as a string that shares its memory. It is not ok if it is no UTF-8.
 func (f *plainFields) text() (s string, ok bool) {
 	return unsafe.String(unsafe.SliceData(f.body), len(f.body)), utf8.Valid(f.body)
 }
@@ -279,7 +279,7 @@ func plainAny(b []byte, v *metapb.AnyValue) bool {
 	return f.done()
 }
 
-// plainTime decodes a value whose only field, the one at hand, is a time or a span of it.
+// plainTime decodes a value whose only field, the one available, is a time or a span of it.
 func plainTime(f plainFields, v *metapb.AnyValue) bool {
 	if !f.done() {
 		return false

@@ -105,7 +105,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// What is said twice, or with more than is known here, is left to package proto.
+// What is reported twice, or with more than is known here, is left to package proto.
 func TestNotPlain(t *testing.T) {
 	once := Marshal(usual(Int(5), 2))
 	two := usual(nil, 1)
@@ -144,7 +144,7 @@ func TestPlainAllocates(t *testing.T) {
 	}
 }
 
-// FuzzPlain holds what is decoded plainly against what package proto makes of it.
+// FuzzPlain compares what is decoded plainly with what package proto makes of it.
 func FuzzPlain(f *testing.F) {
 	types := []proto.Message{new(metapb.StripeFieldDescriptor), new(metapb.StripeList), new(metapb.ShardDirectory)}
 	for _, m := range usualMessages() {

@@ -66,7 +66,7 @@ func plainStripeField(payload []byte, m *metapb.StripeFieldDescriptor) bool {
 	return true
 }
 
-// field decodes what is said of the values.
+// field decodes what is reported of the values.
 func (p *plainField) field(b []byte) bool {
 	f := plainFields{rest: b}
 	for ok := true; f.next(); {
@@ -298,7 +298,7 @@ func (p *plainField) nativelyEncoded(b []byte) bool {
 	return f.done()
 }
 
-// buffer is the room for buffer i.
+// buffer is the space for buffer i.
 func (p *plainField) buffer(i int) *plainBuffer {
 	if i < len(p.buffers) {
 		return &p.buffers[i]

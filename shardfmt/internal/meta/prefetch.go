@@ -24,7 +24,7 @@ func (r *Root) kept(url string, start, end int64) ([]byte, bool) {
 	return b, ok
 }
 
-// fetch reads the ranges that are not at hand, with few requests per object, and keeps them.
+// fetch reads the ranges that are not available, with few requests per object, and keeps them.
 func (r *Root) fetch(ctx context.Context, places []place) error {
 	var missing []place
 	for _, p := range places {
@@ -59,7 +59,7 @@ func (r *Root) fetch(ctx context.Context, places []place) error {
 	return nil
 }
 
-// keep has ranges of an object at hand from now on.
+// keep has ranges of an current object from now on.
 func (r *Root) keep(url string, ranges []blobio.Range, parts [][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *Root) keep(url string, ranges []blobio.Range, parts [][]byte) {
 	}
 }
 
-// fetchToTail is fetch for places of the root that lie side by side and reach into its end: what is at hand of them is not read again. It
+// fetchToTail is fetch for places of the root that lie side by side and reach into its end: what is available of them is not read again. It
 // does nothing for others, and for long ones, which fetch reads in parts.
 func (r *Root) fetchToTail(ctx context.Context, places []place) (done bool, err error) {
 	start, end, sum := r.tailStart, r.tailStart, int64(0)

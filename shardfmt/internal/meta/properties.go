@@ -77,16 +77,16 @@ func SetCreation(p *metapb.ShardProperties, min, max uint64) {
 // Properties of our own, in the custom bag of a shard.
 const (
 	// PropertyFieldIDs holds the Iceberg field ids of all nodes in the order of their numbers, as decimal
-	// numbers separated by commas; 0 for a node that is no column of the table.
+	// numbers separated by commas; 0 for a node that is not a column of the table.
 	PropertyFieldIDs = "shardcat.field-ids"
 	// PropertyRequired holds the numbers of the nodes that hold no null but where their parent is null, rising, as decimal numbers
 	// separated by commas; see schema.Schema.Required.
 	PropertyRequired = "shardcat.required"
-	// PropertyLayout says how a root is laid out: LayoutColumns, LayoutStripes, or nothing.
+	// PropertyLayout reports how a root is laid out: LayoutColumns, LayoutStripes, or nothing.
 	PropertyLayout = "shardcat.layout"
 	// PropertyBounds holds the Bounds of a root of LayoutStripes.
 	PropertyBounds = "shardcat.stripe-bounds"
-	// PropertyAttempt tells one attempt to write a root under a chosen name from another: after a lost answer
+	// PropertyAttempt reports one attempt to write a root under a chosen name from another: after a lost answer
 	// the writer knows its own object by it.
 	PropertyAttempt = "shardcat.attempt"
 	// PropertyArrowSchema holds the Arrow schema that the shard was made from.

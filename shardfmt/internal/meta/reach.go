@@ -28,7 +28,7 @@ func (r *Root) Reach(ctx context.Context) (objects, artifacts []string, err erro
 	return w.objects, w.artifacts, nil
 }
 
-// TermFilterType is the type of indexes whose artifacts are no shards: the term filters of package bloommatrix.
+// TermFilterType is the type of indexes whose artifacts are not shards: the term filters of package bloommatrix.
 const TermFilterType = "shardcat-term-filter-v1"
 
 type reach struct {

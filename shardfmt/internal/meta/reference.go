@@ -24,7 +24,7 @@ func HasReference(v *metapb.AnyValue) bool {
 }
 
 // NoReferences refuses a bag in which a value is a reference or holds one. References are followed in the bags of shards, stripes
-// and fields alone; an index would have to be read to know what it says of itself.
+// and fields alone; an index would have to be read to know what it states about itself.
 func NoReferences(bag Properties) error {
 	for _, p := range bag {
 		if HasReference(p.GetValue()) {

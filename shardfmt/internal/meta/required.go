@@ -80,7 +80,7 @@ func badNode(text string) error {
 	return fmt.Errorf("property %s: bad node number %q", PropertyRequired, text)
 }
 
-// Required are the numbers of the nodes that the shard says hold no null, rising; see schema.Schema.Required.
+// Required are the numbers of the nodes that the shard states hold no null, rising; see schema.Schema.Required.
 func (r *Root) Required(ctx context.Context) ([]uint32, error) {
 	return r.required.get(ctx, func() ([]uint32, error) {
 		text, ok, err := r.OwnText(ctx, PropertyRequired)
@@ -103,7 +103,7 @@ func (r *Root) badRequired(err error) error {
 	return corrupt.Locate(corrupt.At(-1, "%v", err), r.url, 0)
 }
 
-// MarkRequired says of the given nodes of the schema, and of all below them, which hold no null. What the shard says of other nodes is not
+// MarkRequired marks which of the given nodes of the schema, and of all below them, hold no null. What the shard states about other nodes is not
 // looked at; Schema checks all of it.
 func (r *Root) MarkRequired(ctx context.Context, nodes []*schema.Node) error {
 	text, ok, err := r.wireText(ctx, PropertyRequired)

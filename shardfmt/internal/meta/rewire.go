@@ -154,7 +154,7 @@ func integer(n uint64) *metapb.AnyValue {
 	return &metapb.AnyValue{Kind: &metapb.AnyValue_U64Value{U64Value: n}}
 }
 
-// sketch turns the sketch of a column into a struct of its four fields, and back. A struct of others is left out: it says nothing
+// sketch turns the sketch of a column into a struct of its four fields, and back. A struct of others is left out: it states nothing
 // that could be used.
 func (w wire) sketch(body []byte) ([]byte, error) {
 	if w == toDraft {
@@ -211,7 +211,7 @@ func hasSeed(body []byte) bool {
 }
 
 // filter gives a Bloom filter on the other wire. The book prints two numberings of algorithm and data: the data is what has the
-// size that the number of blocks says.
+// size that the number of blocks states.
 func (w wire) filter(b []byte) ([]byte, error) {
 	blocks, out := uint64(0), []byte(nil)
 	var four, five, six []byte

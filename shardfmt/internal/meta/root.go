@@ -16,7 +16,7 @@ import (
 )
 
 // Root is an opened shard root. Of its metadata only the directory is read when it is opened; the rest
-// comes when asked for, from the end of the object that was kept or in one request each, and is kept then.
+// comes when requested, from the end of the object that was kept or in one request each, and is kept then.
 // Safe for concurrent use; what is returned must not be changed.
 type Root struct {
 	store  Store
@@ -64,10 +64,10 @@ type Root struct {
 type Options struct {
 	// Size of the root in bytes, 0 if it is not known.
 	Size int64
-	// Policy says what absolute references may name besides the folder of the root.
+	// Policy reports what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
 	// Parts is for who expects to need few of the stripes: of a root of known size above 64 KiB the end is read, and
-	// then the parts that are asked for, if it is laid out for that (LayoutStripes); else the rest at once.
+	// then the parts that are requested, if it is laid out for that (LayoutStripes); else the rest at once.
 	Parts bool
 }
 
@@ -317,7 +317,7 @@ func (r *Root) FieldByKind(ctx context.Context, kind string, basic schema.Basic)
 	return n, r.locateSchema(err)
 }
 
-// Schema decodes the whole schema, with what the shard says of nulls.
+// Schema decodes the whole schema, with what the shard states about nulls.
 func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 	return r.schema.get(ctx, func() (*schema.Schema, error) {
 		b, err := r.schemaPayload(ctx)
@@ -352,7 +352,7 @@ func (r *Root) fetchSchema(ctx context.Context) error {
 	for _, ref := range []*metapb.DataRef{r.dir.SchemaRef, r.dir.PropertiesRef} {
 		p, err := r.placeOf(r.url, ref)
 		if err != nil || p.url != r.url || p.start >= p.end || p.end-p.start > maxMessage || p.end > r.size {
-			return nil // what is wrong with it is said where it is read
+			return nil // what is wrong with it is reported where it is read
 		}
 		if !r.atHand(p) {
 			places = append(places, p)
@@ -404,7 +404,7 @@ func (r *Root) locateProperties(err error) error {
 	return corrupt.Locate(err, anchor, int64(r.dir.PropertiesRef.GetRange().GetStart())+4)
 }
 
-// URLList are the objects the shard says it consists of, the root left out. Foreign writers leave it
+// URLList are the objects the shard states it consists of, the root left out. Foreign writers leave it
 // incomplete.
 func (r *Root) URLList(ctx context.Context) (*metapb.UrlList, error) {
 	return r.urls.get(ctx, func() (*metapb.UrlList, error) {

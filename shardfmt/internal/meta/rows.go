@@ -14,7 +14,7 @@ type row struct {
 	data  []byte
 }
 
-// Partial reports whether only the end of the root is at hand.
+// Partial reports whether only the end of the root is available.
 func (r *Root) Partial() bool { return r.tailStart > 0 }
 
 // completeUnlessByStripes reads the rest of a root that is not laid out by stripes.
@@ -33,8 +33,8 @@ func (r *Root) completeUnlessByStripes(ctx context.Context) error {
 	return checkMagic(whole)
 }
 
-// loadRows is LoadFields for a root laid out by stripes: all descriptors of the stripes asked for are read with their
-// lists, in one request where they lie close together. It does nothing where the root is not marked so, or at hand as a
+// loadRows is LoadFields for a root laid out by stripes: all descriptors of the stripes requested are read with their
+// lists, in one request where they lie close together. It does nothing where the root is not marked so, or available as a
 // whole.
 func (r *Root) loadRows(ctx context.Context, s *stripeList, stripes []int) (done bool, err error) {
 	if r.tailStart == 0 || s.anchor != r.url {
@@ -65,7 +65,7 @@ func (r *Root) loadRows(ctx context.Context, s *stripeList, stripes []int) (done
 	return true, nil
 }
 
-// rowOf is where all of stripe i lies; false if its list says that this is nowhere sensible.
+// rowOf is where all of stripe i lies; false if its list reports that this is nowhere sensible.
 func (r *Root) rowOf(stripes []*metapb.StripeDirectory, i int) (place, bool) {
 	start := int64(len(Magic))
 	if i > 0 {

@@ -19,7 +19,7 @@ const (
 	rowStripes = 30
 )
 
-// rowDescriptor is what stripe i of byStripes says of a field: as many bytes as a sketch has, and a range.
+// rowDescriptor is what stripe i of byStripes states about a field: as many bytes as a sketch has, and a range.
 func rowDescriptor(i, id int) *metapb.FieldDescriptor {
 	return &metapb.FieldDescriptor{
 		PositionCount: 1000, NullCount: proto.Uint64(0),
@@ -28,7 +28,7 @@ func rowDescriptor(i, id int) *metapb.FieldDescriptor {
 	}
 }
 
-// byStripes is a root laid out by stripes; layout is what it says of that, and lie, if not nil, changes the bounds that it
+// byStripes is a root laid out by stripes; layout is what it states about that, and lie, if not nil, changes the bounds that it
 // writes of field 3 in stripe 7.
 func byStripes(layout string, lie func(*metapb.FieldDescriptor)) []byte {
 	s := new(schema.Schema)
@@ -65,7 +65,7 @@ func byStripes(layout string, lie func(*metapb.FieldDescriptor)) []byte {
 	return b.Finish(dir)
 }
 
-// TestPartsOfARoot: the end of a root laid out by stripes tells the bounds of all, and one more request brings all of the
+// TestPartsOfARoot: the end of a root laid out by stripes reports the bounds of all, and one more request brings all of the
 // stripes that are needed, and nothing of the others.
 func TestPartsOfARoot(t *testing.T) {
 	ctx := context.Background()
@@ -131,7 +131,7 @@ func TestPartsOfARoot(t *testing.T) {
 	}
 }
 
-// TestPartsOfOtherRoots: where a root does not say that it is laid out by stripes, the rest of it comes at once, and a small
+// TestPartsOfOtherRoots: where a root does not report that it is laid out by stripes, the rest of it comes at once, and a small
 // one is read whole in any case.
 func TestPartsOfOtherRoots(t *testing.T) {
 	ctx := context.Background()
@@ -193,7 +193,7 @@ func TestBoundsAreHeldToTheDescriptors(t *testing.T) {
 	}
 }
 
-// TestHostileBounds: what a property says of lengths is not believed.
+// TestHostileBounds: what a property states about lengths is not believed.
 func TestHostileBounds(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"too long":         {5, 1},

@@ -25,8 +25,8 @@ const (
 	suffixSize = 64 << 10
 	// wholeRoot is up to which size a root is read as a whole, in one request.
 	wholeRoot = 1 << 20
-	// partsRoot is up to which size that is done also for who asks for parts. The first part is the partsShare-th of the
-	// root, and 16 KiB at least: what says something of all stripes is a small part of what says something of each.
+	// partsRoot is up to which size that is done also for the caller for parts. The first part is the partsShare-th of the
+	// root, and 16 KiB at least: what states something of all stripes is a small part of what states something of each.
 	partsRoot  = 64 << 10
 	partsTail  = 16 << 10
 	partsShare = 16
@@ -38,7 +38,7 @@ const (
 	proveSize = 8 << 20
 )
 
-// Missing makes an error of stored data of one that says that url, which a reference names, or the range of it, is not
+// Missing makes an error of stored data of one that reports that url, which a reference names, or the range of it, is not
 // there: the object that holds the reference is damaged, or incomplete.
 func Missing(err error, url string) error {
 	if errors.Is(err, blobio.ErrNotFound) || errors.Is(err, blobio.ErrRange) {
@@ -60,7 +60,7 @@ func outside(err error, url string, start, end int64) error {
 }
 
 // readTail reads the end of the object at url: all of it if size is known (positive) and at most wholeRoot, or partsRoot
-// if parts are asked for, else as much as holds the directory. It returns the bytes, the object's size, and what memory of package
+// if parts are requested, else as much as holds the directory. It returns the bytes, the object's size, and what memory of package
 // uncleared was taken.
 func readTail(ctx context.Context, st Store, url string, size int64, parts bool) (tail []byte, total int64, lent [][]byte, err error) {
 	if size > 0 {

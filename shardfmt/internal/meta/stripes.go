@@ -51,7 +51,7 @@ func (r *Root) loadStripes(ctx context.Context) (*stripeList, error) {
 	})
 }
 
-// checkStripes checks what the stripes and the directory say of each other.
+// checkStripes checks what the stripes and the directory state about each other.
 func checkStripes(dir *metapb.ShardDirectory, stripes []*metapb.StripeDirectory) error {
 	if uint64(len(stripes)) != dir.StripeCount {
 		return corrupt.At(0, "%d stripes, the directory says %d", len(stripes), dir.StripeCount)

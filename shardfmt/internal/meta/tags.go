@@ -6,7 +6,7 @@ import "slices"
 // have several.
 const DropBy = "drop-by"
 
-// DropByTags are the different values of DropBy in a bag, sorted; of those that are no strings, their bytes as they are stored.
+// DropByTags are the different values of DropBy in a bag, sorted; of those that are not strings, their bytes as they are stored.
 func (b Properties) DropByTags() []string {
 	var tags []string
 	for _, p := range b {

@@ -28,7 +28,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestFrames: the vectors of format note "container and directory", sections 3 and 18.1.
+// TestFrames: the vectors of docs/format/container.md
 func TestFrames(t *testing.T) {
 	if want, got := uint32(0x15D514C7), Checksum(nil); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
@@ -245,7 +245,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDirectoryRefuses: what the directory says of itself is checked before it is believed.
+// TestDirectoryRefuses: what the directory states about itself is checked before it is believed.
 func TestDirectoryRefuses(t *testing.T) {
 	full := func() *metapb.ShardDirectory {
 		ref := func() *metapb.DataRef { return SelfRef(8, 16) }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// What a scan asks the shard's properties, and what they say of ten thousand fields is a text of fifty kilobytes, which a decoded message holds
+// What a scan asks the shard's properties, and what they state about ten thousand fields is a text of fifty kilobytes, which a decoded message holds
 // another time. So a text is read where it lies.
 
 // Fields of ShardProperties, NameValuePair and AnyValue.
@@ -27,12 +27,12 @@ func (r *Root) wireText(ctx context.Context, name string) (text string, ok bool,
 	}
 	b, found, plain := textIn(payload, name)
 	if !plain || !utf8.Valid(b) {
-		return r.OwnText(ctx, name) // which says what is wrong, or follows
+		return r.OwnText(ctx, name) // which reports what is wrong, or follows
 	}
 	return unsafe.String(unsafe.SliceData(b), len(b)), found, nil
 }
 
-// textIn looks for the first custom property of a name in serialized properties. It is not plain if it is no mere text, or if something
+// textIn looks for the first custom property of a name in serialized properties. It is not plain if it is not a mere text, or if something
 // is wrong with what comes before it.
 func textIn(payload []byte, name string) (text []byte, found, plain bool) {
 	for rest := payload; len(rest) > 0; {
@@ -56,7 +56,7 @@ func textIn(payload []byte, name string) (text []byte, found, plain bool) {
 	return nil, false, true
 }
 
-// pairIn reads a property, its name before its value as writers lay it out. is says that it has the name.
+// pairIn reads a property, its name before its value as writers lay it out. is reports that it has the name.
 func pairIn(pair []byte, name string) (text []byte, is, plain bool) {
 	number, got, n := nextField(pair)
 	if n < 0 || number != nameField || got == nil {

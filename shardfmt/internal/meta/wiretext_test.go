@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// FuzzTextIn holds what is read where it lies against what the decoder says.
+// FuzzTextIn holds what is read where it lies against what the decoder states.
 func FuzzTextIn(f *testing.F) {
 	noted := Text("noted")
 	noted.Annotation = proto.String("why")

@@ -21,7 +21,7 @@ type copies struct {
 	got  []byte
 }
 
-// expect asks for the block map and the last block of a buffer that starts at an offset of the object and is about to be written.
+// expect requests the block map and the last block of a buffer that starts at an offset of the object and is about to be written.
 func (c *copies) expect(at uint64, mapStart int, blockMap []byte) error {
 	if c == nil {
 		return nil
@@ -41,7 +41,7 @@ func (c *copies) expect(at uint64, mapStart int, blockMap []byte) error {
 	return nil
 }
 
-// wrote takes what is asked for from bytes of the object that start at an offset.
+// wrote takes what is requested from bytes of the object that start at an offset.
 func (c *copies) wrote(at uint64, b []byte) {
 	if c == nil || c.want.Len() == 0 {
 		return

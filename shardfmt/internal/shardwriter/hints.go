@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// hints are what the extension labels of a schema say of the values: of the numbers below an embedding vector, of sketches as bytes.
+// hints are what the extension labels of a schema state about the values: of the numbers below an embedding vector, of sketches as bytes.
 func hints(s *schema.Schema) map[uint32]encode.Hint {
 	out := map[uint32]encode.Hint{}
 	var visit func(n *schema.Node, vector bool)
@@ -28,7 +28,7 @@ func hints(s *schema.Schema) map[uint32]encode.Hint {
 	return out
 }
 
-// hintedStats asks for a Bloom filter of addresses: they are looked up one by one, and a range says nothing of them.
+// hintedStats requests a Bloom filter of addresses: they are looked up one by one, and a range states nothing of them.
 func hintedStats(n *schema.Node, so *stats.Options) {
 	if n.Label() == schema.LabelIP && len(n.Children) == 0 && n.Basic != schema.Unit && n.Basic != schema.Boolean && !so.Plain {
 		so.Bloom = stats.BloomAlways

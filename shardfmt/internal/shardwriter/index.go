@@ -14,11 +14,11 @@ import (
 type Index interface {
 	// Kind is a word for the names of objects.
 	Kind() string
-	// Add takes the next records of the stripe at hand. Nothing of the batch is kept.
+	// Add takes the next records of the stripe available. Nothing of the batch is kept.
 	Add(b arrow.RecordBatch) error
 	// Size is about how many bytes are held.
 	Size() int
-	// Finish writes the index of the stripe at hand, as objects whose names start with prefix, and describes it in
+	// Finish writes the index of the stripe available, as objects whose names start with prefix, and describes it in
 	// terms of the shard's root; there are no descriptors if there is nothing to index. Then the next stripe begins. After an
 	// error the objects are those that were written all the same.
 	Finish(ctx context.Context, st Store, root, prefix string) ([]*metapb.IndexDescriptor, []Object, error)
@@ -29,7 +29,7 @@ type Index interface {
 	Abort()
 }
 
-// PropertyHolder says where the descriptor of an index stands: HolderField in the description of its field, else among those of the stripe or
+// PropertyHolder reports where the descriptor of an index stands: HolderField in the description of its field, else among those of the stripe or
 // shard. Term filters stand there in any case.
 const (
 	PropertyHolder = "shardcat.holder"

@@ -268,7 +268,7 @@ func hasMap(kind metapb.BufferKind) bool {
 type image struct {
 	w    blobio.Writer
 	size int64
-	// sum is the checksum of the stripe at hand.
+	// sum is the checksum of the stripe available.
 	sum xxh3.Hasher
 	// copies are those for the root; nil keeps none.
 	copies *copies
@@ -316,7 +316,7 @@ func (i *image) expect(b *column.Buffer) error {
 	return i.copies.expect(uint64(i.size), b.MapStart, b.Bytes[b.MapStart-int(b.Head.Size()):])
 }
 
-// place writes a buffer where one may start, and tells where that was.
+// place writes a buffer where one may start, and informs where that was.
 func (i *image) place(b []byte) (at, end uint64, err error) {
 	if err := i.align(); err != nil {
 		return 0, 0, err

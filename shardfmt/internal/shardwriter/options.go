@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Layout says in how many objects a shard is written.
+// Layout states in how many objects a shard is written.
 type Layout uint8
 
 // The layouts: a root and one object for each stripe; one object; the one or the other by the size of the data.
@@ -36,7 +36,7 @@ const (
 	DefaultStripeBytes = 256 << 20
 )
 
-// Options of New; shardfmt.WriterOptions says what they mean.
+// Options of New; shardfmt.WriterOptions reports what they mean.
 type Options struct {
 	Profile                        encode.Profile
 	Layout                         Layout
@@ -52,7 +52,7 @@ type Options struct {
 	Pack                map[string][]string
 	SparseUnions, Draft bool
 	Workers             int
-	// Trees asks for the encodings of the DATA blocks of fields by dotted path, see encode.Options.
+	// Trees requests the encodings of the DATA blocks of fields by dotted path, see encode.Options.
 	Trees map[string]string
 	// Opaque are the fields of byte strings to compress with an opaque dictionary, DictionaryEntries those whose value
 	// dictionaries have a bound, Encodings the profiles of each further encoding of fields, all by dotted path.
@@ -62,7 +62,7 @@ type Options struct {
 	// Indexes are built beside the stripes.
 	Indexes []Index
 	// FromEnd is for an object that is read from its end, where data and metadata share it: the fields of a stripe are placed by size, the largest
-	// first, and what everybody asks for that lies far from the end is copied to the properties of the shard, see meta.PropertyCopies.
+	// first, and what everybody requests that lies far from the end is copied to the properties of the shard, see meta.PropertyCopies.
 	FromEnd bool
 	// SpillBytes, if not 0, is how many bytes of each buffer wait in memory until their stripe ends; the others go to a temporary file.
 	SpillBytes int
@@ -131,7 +131,7 @@ func (o *Options) findBags(s *schema.Schema) error {
 	return nil
 }
 
-// findFields finds the fields that are to get a Bloom filter, and those whose encodings are asked for.
+// findFields finds the fields that are to get a Bloom filter, and those whose encodings are requested.
 func (o *Options) findFields(s *schema.Schema) error {
 	o.bloom = make(map[uint32]float64)
 	for path, fpp := range o.Bloom {
@@ -264,7 +264,7 @@ func (o *Options) stats(n *schema.Node) stats.Options {
 // customProperties are the shard's custom properties with those of our own.
 func (o *Options) customProperties(s *schema.Schema) []*metapb.NameValuePair {
 	out := meta.Properties(slices.DeleteFunc(slices.Clone(o.Properties), func(p *metapb.NameValuePair) bool {
-		return p.GetName() == meta.PropertyRequired || p.GetName() == meta.PropertyCopies // what another shard said of its values and bytes
+		return p.GetName() == meta.PropertyRequired || p.GetName() == meta.PropertyCopies // what another shard reported of its values and bytes
 	}))
 	if o.FieldIDs != nil {
 		out = append(out, meta.Pair(meta.PropertyFieldIDs, meta.Text(meta.FormatFieldIDs(o.FieldIDs))))

@@ -24,8 +24,8 @@ type Writer struct {
 	o      Options
 	field  column.Options
 
-	columns []column.Encoder // of the stripe at hand, nil between stripes
-	rows    int              // in the stripe at hand
+	columns []column.Encoder // of the stripe available, nil between stripes
+	rows    int              // in the stripe available
 	deleted uint64           // of them, by the marker field
 	bags    meta.Bags        // of the stripes to come
 	stripes int              // ended
@@ -143,7 +143,7 @@ func sameType(a, b arrow.DataType) bool {
 	return slices.EqualFunc(x.Fields(), y.Fields(), func(f, g arrow.Field) bool { return sameType(f.Type, g.Type) })
 }
 
-// add appends records that fit into the stripe at hand.
+// add appends records that fit into the stripe available.
 func (w *Writer) add(ctx context.Context, b arrow.RecordBatch) error {
 	defer b.Release()
 	if w.columns == nil {
@@ -192,7 +192,7 @@ func (w *Writer) begin() error {
 	return nil
 }
 
-// Held is about how many bytes of memory the stripe at hand holds.
+// Held is about how many bytes of memory the stripe available holds.
 func (w *Writer) Held() int64 { return int64(w.size()) }
 
 // size is Held in the unit of Options.StripeBytes.
@@ -206,7 +206,7 @@ func (w *Writer) size() (n int) {
 	return n
 }
 
-// EndStripe ends the stripe at hand; the next record starts another. Without records it does nothing.
+// EndStripe ends the stripe available; the next record starts another. Without records it does nothing.
 func (w *Writer) EndStripe(ctx context.Context) error {
 	if w.err == nil && w.rows > 0 {
 		w.err = w.endStripe(ctx)
@@ -240,7 +240,7 @@ func (w *Writer) endStripe(ctx context.Context) error {
 	return w.out.add(ctx, s)
 }
 
-// SetStripeProperties gives the stripe at hand, and those after it, other properties than the options say.
+// SetStripeProperties gives the stripe available, and those after it, other properties than the options say.
 func (w *Writer) SetStripeProperties(b meta.Bags) error {
 	for _, bag := range []meta.Properties{b.Standard, b.Custom} {
 		if err := bag.Check(); err != nil {

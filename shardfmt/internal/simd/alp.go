@@ -2,7 +2,7 @@ package simd
 
 import "math"
 
-// Powers of ten of ALP: a value is (float(integer) · 10^factor) · 10^-exponent (format note 02 §6.13).
+// Powers of ten of ALP: a value is (float(integer) · 10^factor) · 10^-exponent (docs/format/blocks.md).
 // The negative powers are the nearest floats to the decimal literals.
 var (
 	alpPower64 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,

@@ -226,7 +226,7 @@ func gather32AVX2(dst *uint32, dict *uint32, codes *uint32, n int)
 //go:noescape
 func gather64AVX2(dst *uint64, dict *uint64, codes *uint32, n int)
 
-// fsstAVX2 decodes codes while there are 16 more of n, all of them below count, and 128 more bytes of room, of which eight are written for each
+// fsstAVX2 decodes codes while there are 16 more of n, all of them below count, and 128 more bytes of space, of which eight are written for each
 // code. It gives how many bytes it wrote and read.
 //
 //go:noescape

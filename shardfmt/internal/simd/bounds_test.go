@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every tier tells of floats what their plain comparison does, bit by bit, zeros of either sign among them; and that one is infinite or no number.
+// Every tier reports about floats what their plain comparison does, bit by bit, zeros of either sign among them; and that one is infinite or no number.
 func TestBoundsAgainstPlainLoop(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		testBounds[float32](t)

@@ -70,7 +70,7 @@ func intsWithin[T Integer](dst []uint64, values []T, low, span uint64) {
 		values = values[len(some):]
 		out := uint64(0)
 		for i, v := range some {
-			_, outside := bits.Sub64(span, uint64(v)-low, 0) // a borrow is no branch
+			_, outside := bits.Sub64(span, uint64(v)-low, 0) // a borrow is not a branch
 			out |= outside << (i % wordBits)
 		}
 		dst[k] = ^out & lowBits(len(some))

@@ -23,5 +23,5 @@
 //
 //	index(row, lane) = order[row/8]·16 + (row%8)·128 + lane,  order = 0 4 2 6 1 5 3 7
 //
-// (format note 02 §5; Afroozeh and Boncz, The FastLanes Compression Layout, VLDB 2023).
+// (docs/format/blocks.md; Afroozeh and Boncz, The FastLanes Compression Layout, VLDB 2023).
 package simd

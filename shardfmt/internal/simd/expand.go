@@ -118,7 +118,7 @@ func largest(v []uint32) (top uint32) {
 const shortSpan = 16
 
 // GatherBytes fills dst with data[spans[c]:spans[c+1]] of every code c, one after the other. dst has exactly
-// the room they need; codes are below len(spans)-1, and spans rise inside data.
+// the space they need; codes are below len(spans)-1, and spans rise inside data.
 func GatherBytes(dst, data []byte, codes []uint32, spans []uint64) {
 	for _, c := range codes {
 		start, end := spans[c], spans[c+1]

@@ -9,7 +9,7 @@ import "unsafe"
 
 // AppendPacked appends vals to dst as FastLanes chunks of width bits (1..B), each value less ref; only the
 // low width bits of a difference are kept. The last chunk is filled up with zeros before ref is taken off,
-// as the reference does (format note 02 §6.5).
+// as the reference does (docs/format/blocks.md).
 func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
 	at, step := len(dst), ChunkBytes(width)
 	dst = append(dst, make([]byte, PackedBytes(len(vals), width))...)
@@ -30,7 +30,7 @@ func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
 //
 // A chunk's rows lie 128 values apart. Where a row is a vector, it is written where it belongs: into pages that are there, since a
 // page that is new interrupts each of many rows, which costs a quarter of all there. Where a row is written by words, those of 64 bits
-// go by the room.
+// go by the space.
 func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
 	step, k := ChunkBytes(width), of[U]()
 	if k.vectors || SizeOf[U]() < 8 {
@@ -46,7 +46,7 @@ func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
 	}
 }
 
-// UnpackChunk unpacks one chunk into the room, for a caller that turns its values into something else.
+// UnpackChunk unpacks one chunk into the space, for a caller that turns its values into something else.
 func UnpackChunk[U Unsigned](chunk []byte, width int, ref U, room *Room) *[ChunkLen]U {
 	dst := (*[ChunkLen]U)(unsafe.Pointer(room))
 	of[U]().unpack(dst, chunk, width, ref)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Check values of format note 02 §5, made with the reference: one chunk of ((7·i + 3) mod 2^W) | 2^(W-1).
+// Check values of docs/format/blocks.md, made with the reference: one chunk of ((7·i + 3) mod 2^W) | 2^(W-1).
 var packVectors = []struct {
 	bits, width, size int
 	crc               uint32

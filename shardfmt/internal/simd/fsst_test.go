@@ -7,7 +7,7 @@ import (
 )
 
 // Every tier decodes what the plain loop does, refuses what it refuses, and touches nothing outside: whole streams, those that were
-// cut or have an unknown code somewhere, and room for more or less than they stand for.
+// cut or have an unknown code somewhere, and space for more or less than they stand for.
 func TestFsstOfAllTiers(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	refused := 0

@@ -3,7 +3,7 @@ package simd
 import "math/bits"
 
 // HashWords writes the hash of each word of src to dst, which is as long and may be the same: that of XXH3 with 64 bits (Yann Collet), of the word's eight
-// little-endian bytes. secret is what is left of its secret and seed for texts of that length.
+// little-endian bytes. secret is the rest of its secret and seed for texts of that length.
 func HashWords(dst, src []uint64, secret uint64) { active.hashWords(dst[:len(src)], src, secret) }
 
 func hashWords(dst, src []uint64, secret uint64) {

@@ -6,7 +6,7 @@ import (
 )
 
 // Lefts looks up the left parts of ALP-RD, of up to 16 bits, in a dictionary of at most eight. Each entry has a place of its own among eight, by the
-// upper bits of its product with a factor that was looked for, so one comparison tells whether a left part is there.
+// upper bits of its product with a factor that was looked for, so one comparison reports whether a left part is there.
 type Lefts struct {
 	entries []uint16
 	found   bool // a factor

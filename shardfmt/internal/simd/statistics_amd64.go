@@ -181,7 +181,7 @@ func boundsVectors64(vals []float64) (b Bounds[float64], ok bool) {
 	return b, ok
 }
 
-// How many numbers of one byte and of two the vectors take at once, for their counters have no more room.
+// How many numbers of one byte and of two the vectors take at once, for their counters have no more space.
 const stepsBlock8, stepsBlock16 = 4 << 10, 512 << 10
 
 func steps8(vals []uint8) Steps[uint8] {

@@ -1,6 +1,6 @@
 package simd
 
-// Steps are what is asked of a series of numbers before it is encoded: its extremes and those of the differences of neighbours, all
+// Steps are the requests to a series of numbers before it is encoded: its extremes and those of the differences of neighbours, all
 // of them read as signed, how many values differ from the one before, and how many differences do.
 type Steps[U Unsigned] struct {
 	Least, Most         U

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// All tiers tell of a series what a loop over big enough numbers does.
+// All tiers report about a series what a loop over big enough numbers does.
 func TestStepsAgainstPlainLoop(t *testing.T) {
 	for _, tr := range available() {
 		t.Run(tr.name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func testSteps[U Unsigned](t *testing.T, k *kernels[U]) {
 	}
 }
 
-// Counters of vectors of two bytes have room for what they are given, and are emptied in time.
+// Counters of vectors of two bytes have space for what they are given, and are emptied in time.
 func TestStepsOfManyShorts(t *testing.T) {
 	vals := make([]uint16, stepsOfMany)
 	for i := range vals[stepsOfMany/3:] {
@@ -66,7 +66,7 @@ func TestStepsOfManyShorts(t *testing.T) {
 // stepsOfMany is above what vectors take at once.
 const stepsOfMany = 1_600_000
 
-// plainSteps is StepsOf as its comment says it.
+// plainSteps is StepsOf as its comment states it.
 func plainSteps[U Unsigned](vals []U) Steps[U] {
 	shift := 64 - 8*SizeOf[U]()
 	signed := func(v U) int64 { return int64(uint64(v)<<shift) >> shift }

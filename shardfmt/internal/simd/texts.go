@@ -50,7 +50,7 @@ func gather16Bytes(dst, dict [][16]byte, codes []uint32) bool {
 }
 
 // GatherTexts fills dst with text[ends[c]:ends[c+1]] of every code c, one after the other from offsets[0] = 0 on: value i ends at
-// offsets[i+1], before or where its entry would if it is null and takes nothing. dst has exactly the room they need; codes are below
+// offsets[i+1], before or where its entry would if it is null and takes nothing. dst has exactly the space they need; codes are below
 // len(ends)-1, and ends rise inside text. longest is the most bytes of an entry.
 func GatherTexts(dst []byte, offsets []int64, codes []uint32, ends []int64, text []byte, longest int) {
 	i := 0
@@ -71,7 +71,7 @@ func GatherTexts(dst []byte, offsets []int64, codes []uint32, ends []int64, text
 	}
 }
 
-// gather16 copies sixteen bytes of each entry, as long as both slices have as many, and tells of how many codes.
+// gather16 copies sixteen bytes of each entry, as long as both slices have as many, and reports about how many codes.
 func gather16(dst []byte, offsets []int64, codes []uint32, ends []int64, text []byte) int {
 	offsets = offsets[:len(codes)]
 	for i, c := range codes {

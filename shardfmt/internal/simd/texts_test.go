@@ -15,7 +15,7 @@ func TestTextEndsAndGather16(t *testing.T) {
 		for range 1 + r.IntN(60) {
 			ends = append(ends, ends[len(ends)-1]+r.Int64N(20))
 		}
-		if r.IntN(20) == 0 { // of more than the room
+		if r.IntN(20) == 0 { // of more than the space
 			for range 5000 {
 				ends = append(ends, ends[len(ends)-1]+1)
 			}

@@ -3,7 +3,7 @@
 package simd
 
 // The functions of avx2_amd64.s that look texts and values of sixteen bytes up check nothing. Here is seen to it that no byte outside
-// their slices is touched; what is left over is for the loops in Go.
+// their slices is touched; the rest over is for the loops in Go.
 
 // codesStep is how many codes they look up at a time, and moveEndsStep how many ends are moved.
 const codesStep, moveEndsStep = 8, 8

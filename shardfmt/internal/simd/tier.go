@@ -53,7 +53,7 @@ type tier struct {
 	largest    func(v []uint32) uint32
 	bounds32   func([]float32) (Bounds[float32], bool)
 	bounds64   func([]float64) (Bounds[float64], bool)
-	// hashWords hashes as many words as there is room for.
+	// hashWords hashes as many words as there is space for.
 	hashWords func(dst, src []uint64, secret uint64)
 	// split32 and split64 are SplitLefts of a multiple of eight values above 0; nil if the plain loop is as good.
 	split32 func(codes []uint16, missed []byte, vals []uint32, cut int, d *Lefts) uint64
@@ -121,7 +121,7 @@ func available() []*tier {
 	return tiers
 }
 
-// lack says why there is no tier of a name.
+// lack reports why there is no tier of a name.
 func lack(name string) error {
 	switch name {
 	case generic.name:
@@ -155,7 +155,7 @@ func names(tiers []*tier) (list string) {
 // Tier is the name of the table of functions in use.
 func Tier() string { return active.name }
 
-// Refused is an error if the environment asks for a tier that this machine or this build doesn't have.
+// Refused is an error if the environment requests a tier that this machine or this build doesn't have.
 func Refused() error { return refused }
 
 // of is the active functions for U.

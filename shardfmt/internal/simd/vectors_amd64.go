@@ -4,7 +4,7 @@ package simd
 
 import "unsafe"
 
-// The functions of avx2_amd64.s and avx512_amd64.s take whole steps of some vectors, and are called with nothing else; what is left over
+// The functions of avx2_amd64.s and avx512_amd64.s take whole steps of some vectors, and are called with nothing else; the rest over
 // is for the loops in Go. Here their slices are checked, so that no byte outside them is touched.
 
 // unpackBy unpacks a chunk.

@@ -15,9 +15,9 @@ const (
 	filterSeed = 0x4D75646169424646
 	// defaultFPP is the target rate of false positives.
 	defaultFPP = 0.01
-	// filterValues is how many distinct values a filter that nobody asked for may hold.
+	// filterValues is how many distinct values a filter that nobody requested may hold.
 	filterValues = 1024
-	// filterSize in bytes is the largest filter; it bounds those that were asked for.
+	// filterSize in bytes is the largest filter; it bounds those that were requested.
 	filterSize = 1 << 20
 	blockSize  = bloom.BlockSize
 )
@@ -41,7 +41,7 @@ func Widened(n *schema.Node) bool {
 }
 
 // BloomMayContain reports whether the filter of a node admits a value, given by the bytes that are hashed (see the package
-// comment). A filter of an unknown kind or shape admits everything, and so does one that does not say in which form its values were
+// comment). A filter of an unknown kind or shape admits everything, and so does one that does not state in which form its values were
 // hashed where that is not the stored one.
 func BloomMayContain(n *schema.Node, f *metapb.SplitBlockBloomFilter, value []byte) bool {
 	data, algorithm := f.GetData(), hashAlgorithm

@@ -12,7 +12,7 @@ import (
 // text is a node whose values are hashed as they are stored.
 var text = &schema.Node{Basic: schema.String}
 
-// A filter of values that were widened says so in its algorithm: who asks with the stored bytes does not know it, and asks nothing.
+// A filter of values that were widened reports it in its algorithm: the caller with the stored bytes does not know it, and asks nothing.
 func TestWidenedFiltersAreMarked(t *testing.T) {
 	narrow, wide := &schema.Node{Basic: schema.Int32, Signed: true}, &schema.Node{Basic: schema.Int64, Signed: true}
 	for _, n := range []*schema.Node{narrow, {Basic: schema.Int8}, {Basic: schema.Float32}, {Basic: schema.Float64},
@@ -38,7 +38,7 @@ func TestWidenedFiltersAreMarked(t *testing.T) {
 	}
 }
 
-// The vector of format note 03 §13.
+// The vector of docs/format/fields.md.
 func TestFilterVector(t *testing.T) {
 	s := newHashSet(filterValues, filterSeed)
 	for _, v := range []string{"hello", "world", "hello"} {

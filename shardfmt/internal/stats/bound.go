@@ -7,7 +7,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// BoundSize is how many bytes the bounds of strings and byte strings may have: room for what prefixes of
+// BoundSize is how many bytes the bounds of strings and byte strings may have: space for what prefixes of
 // paths, URLs and keys have in common, and little enough for the bounds of ten thousand fields.
 const BoundSize = 64
 
@@ -65,7 +65,7 @@ func countUpText(b []byte) []byte {
 			continue
 		}
 		r++
-		if r == 0xD800 { // surrogates are no characters
+		if r == 0xD800 { // surrogates are not characters
 			r = 0xE000
 		}
 		return utf8.AppendRune(bytes.Clone(b), r)

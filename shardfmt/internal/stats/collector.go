@@ -11,7 +11,7 @@ import (
 
 // Options choose what a Collector gives beyond counts. The zero value is the default.
 type Options struct {
-	// Plain leaves out the Bloom filters that nobody asked for, except those of guids: the rule of the
+	// Plain leaves out the Bloom filters that nobody requested, except those of guids: the rule of the
 	// reference for its profile Plain.
 	Plain bool
 	// Reference leaves out what the reference doesn't write.
@@ -20,9 +20,9 @@ type Options struct {
 	Exact int
 	// NoSeed makes Bloom filters that are hashed with the seed 0 and have a power of two of blocks, as the draft wire has them.
 	NoSeed bool
-	// Bloom asks for a filter, or for none.
+	// Bloom requests a filter, or for none.
 	Bloom Bloom
-	// FPP is the target rate of false positives of a filter that is asked for, between 0 and 1;
+	// FPP is the target rate of false positives of a filter that is requested, between 0 and 1;
 	// defaultFPP if 0.
 	FPP float64
 }
@@ -215,8 +215,8 @@ func (c *Collector) constant(d *metapb.FieldDescriptor, v *metapb.AnyValue) {
 	}
 }
 
-// filterFor starts the hashes of a field's Bloom filter, or gives nil if it gets none. byDefault says
-// whether the type has one without being asked.
+// filterFor starts the hashes of a field's Bloom filter, or gives nil if it gets none. byDefault states
+// whether the type has one on its own.
 func (c *Collector) filterFor(byDefault bool) *hashSet {
 	switch {
 	case c.options.Bloom == BloomAlways:

@@ -88,7 +88,7 @@ func describe(n *schema.Node, o Options, values ...any) *metapb.FieldDescriptor 
 
 var nan, inf, negativeZero = math.NaN(), math.Inf(1), math.Copysign(0, -1)
 
-// What the reference writes, by format note 03 §10.1 and §11.
+// What the reference writes, by docs/format/fields.md.
 func TestReferenceStatistics(t *testing.T) {
 	for name, c := range map[string]struct {
 		node   *schema.Node

@@ -1,5 +1,5 @@
-// Package stats computes the statistics of a field: what its FieldDescriptor says of the values besides
-// where they lie (format note 03 §10.1 and §11 to §13).
+// Package stats computes the statistics of a field: what its FieldDescriptor states about the values besides
+// where they lie (docs/format/fields.md).
 //
 // A Collector is fed the arrays of one field of one stripe, nested fields each with their own. It counts
 // what the reference counts, bit for bit: null counts, raw sizes, ranges, the counts of the type, the

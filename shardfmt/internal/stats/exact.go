@@ -8,10 +8,10 @@ import (
 
 const (
 	// exactValues and exactBytes are how many different values, and of how many bytes together, are counted exactly: 20 KiB of hashes and
-	// slots beside the values, for each field of the stripe at hand.
+	// slots beside the values, for each field of the stripe available.
 	exactValues = 1024
 	exactBytes  = 64 << 10
-	// mostExactBytes bounds the bytes of values where the caller asks for more of them.
+	// mostExactBytes bounds the bytes of values where the caller requests more of them.
 	mostExactBytes = 16 << 20
 )
 
@@ -35,7 +35,7 @@ func newCounter(o *Options) *counter {
 	return c
 }
 
-// add counts a value, given by the bytes that are hashed. It says true if the value is known to have been counted before.
+// add counts a value, given by the bytes that are hashed. It states true if the value is known to have been counted before.
 func (c *counter) add(value []byte) (known bool) { return c.addHashed(sketchHash(value), value) }
 
 // addHashed is add of a value whose sketchHash is h.

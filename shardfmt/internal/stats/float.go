@@ -19,7 +19,7 @@ type floats struct {
 	counts   metapb.FloatingStats
 	ranged   bool
 	min, max float64
-	// first and varied tell whether all values are the same bits.
+	// first and varied report whether all values are the same bits.
 	first  uint64
 	any    bool
 	varied bool

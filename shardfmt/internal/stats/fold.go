@@ -12,7 +12,7 @@ import (
 // nil or has no positions yet; next is never changed. Stripes must come in order. A field that is in stripes
 // but has no position in any gets an empty descriptor.
 //
-// The rules are those of the reference (format note 01 §13). In short: counts add up, bounds widen, and what
+// The rules are those of the reference (docs/format/statistics.md). In short: counts add up, bounds widen, and what
 // one side lacks is gone for good, since a sum without it would be a lie. Filters, and the size of a
 // dictionary, belong to a stripe and never to the shard; properties are those of the first stripe.
 //
@@ -93,7 +93,7 @@ func foldRange(a, b *metapb.RangeStats) *metapb.RangeStats {
 	return a
 }
 
-// foldBound is the outer one of two bounds, on the side that direction tells (−1 lower, 1 upper).
+// foldBound is the outer one of two bounds, on the side that direction reports (−1 lower, 1 upper).
 func foldBound(a *metapb.AnyValue, aIn bool, b *metapb.AnyValue, bIn bool, direction int) (*metapb.AnyValue, bool, bool) {
 	switch {
 	case b.GetKind() == nil:

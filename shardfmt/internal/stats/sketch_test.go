@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// Vectors of format note 03 §12.
+// Vectors of docs/format/fields.md.
 func TestSketchVectors(t *testing.T) {
 	for _, c := range []struct {
 		value    string

@@ -6,7 +6,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Days, minutes, delays and quantities lie close together: which of them occur among a few thousand values is told by a byte for each
+// Days, minutes, delays and quantities lie close together: which of them occur among a few thousand values is notified by a byte for each
 // that may, and each is hashed once then.
 
 const (
@@ -39,7 +39,7 @@ func addSpan[T simd.Integer](d *distinct, values []T, least, most T, word func(T
 	return true
 }
 
-// wholeNumbers gives floats as whole numbers, with their extremes, if all of them are. room has as many places.
+// wholeNumbers gives floats as whole numbers, with their extremes, if all of them are. space has as many places.
 func wholeNumbers[T float32 | float64](values []T, room *[spanValues]int32) (whole []int32, least, most int32, ok bool) {
 	whole = room[:len(values)]
 	least, most = int32(values[0]), int32(values[0])

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Texts tell the same by arrays as one by one, those too that begin alike, hold zeros or repeat.
+// Texts report the same by arrays as one by one, those too that begin alike, hold zeros or repeat.
 func TestTextsByArrayAndOneByOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	starts := []string{"", "a", "abcdefgh", "abcdefgh\x00", "abcdefg", "\x00", "\xff\xff\xff\xff\xff\xff\xff\xff", "zebra, é", "zebra, e"}
@@ -42,7 +42,7 @@ func TestTextsByArrayAndOneByOne(t *testing.T) {
 	}
 }
 
-// Numbers and texts with nulls between them tell the same by arrays as one by one.
+// Numbers and texts with nulls between them report the same by arrays as one by one.
 func TestValuesBetweenNulls(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for _, share := range []float64{0.01, 0.2, 0.5, 0.999} {

@@ -23,7 +23,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// DefaultDir is where a run writes that is not told where, if tables can lie there.
+// DefaultDir is where a run writes by default, if tables can lie there.
 const DefaultDir = "./shardcat-demo"
 
 // Options of a run.
@@ -35,7 +35,7 @@ type Options struct {
 	// Catalog is the catalog to run on. An empty URI or warehouse is the one in Dir. The counters of its client, which
 	// is needed, show what the job requests from the store.
 	Catalog catalog.Options
-	// Out is told, for a person, what happens.
+	// Out gets a description of each step, for people.
 	Out io.Writer
 }
 
@@ -194,7 +194,7 @@ func (r *run) land(cat *catalog.Catalog, src fileio.Source) error {
 // scanned are the checksums of both scans.
 type scanned struct{ all, filtered checksum }
 
-// scan reads the table with a filter, tells what was pruned and counts in filtered what was read, and reads it whole.
+// scan reads the table with a filter, reports what was pruned and counts in filtered what was read, and reads it whole.
 func (r *run) scan(when string, filtered *Reads) (scanned, error) {
 	if err := r.table.Refresh(r.ctx); err != nil {
 		return scanned{}, err
@@ -241,7 +241,7 @@ func (r *run) history() {
 	}
 }
 
-// where says where everything lies, and what to try next.
+// where reports where everything lies, and what to try next.
 func (r *run) where() {
 	r.say("\nDone in %s. All files are in:", time.Since(r.started).Round(time.Millisecond))
 	r.say("   %s   the Iceberg catalog\n   %s   Iceberg's metadata\n   %s   the shards", r.result.Catalog, r.result.Warehouse, r.result.Vault)

@@ -1,4 +1,4 @@
-// Package notify tells somebody that something needs to be looked at: by a POST to a URL, by a program, or both.
+// Package notify reports problems to an operator: by a POST to a URL, by a program, or both.
 package notify
 
 import (
@@ -23,7 +23,7 @@ type Notifier struct {
 	Client *http.Client
 }
 
-// patience bounds how long one way of telling may take.
+// patience is the timeout of one notification.
 const patience = 10 * time.Second
 
 // Tell sends a message by every way there is. An error of one does not keep the other from being tried. Errors don't name the URL,

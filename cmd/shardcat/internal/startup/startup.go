@@ -5,10 +5,10 @@
 // megabyte of YAML, 530,000 allocations and 0.1 s of processor time before main begins. The command never scans by it; it
 // links it with the table's metadata. There is no setting, so the first request for the catalogue, which is that of the
 // initialisation, is given an empty one. It is named as the catalogue that the scanner would add to it, so that this isn't
-// loaded either. Whoever asks later, gets the real one.
+// loaded either. Later callers get the real one.
 //
 // That works because packages are initialised in the order of their paths as soon as their imports are: this one, which
-// imports the catalogue only, before substrait-go/v8/expr, which the scanner waits for. docs/design/start.md says what an upgrade of
+// imports the catalogue only, before substrait-go/v8/expr, which the scanner waits for. docs/design/start.md reports what an upgrade of
 // either library can break, and which tests notice.
 package startup
 

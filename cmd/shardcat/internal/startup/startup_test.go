@@ -38,7 +38,7 @@ func TestInitialisationFillsNoTables(t *testing.T) {
 	}
 }
 
-// Whoever asks for the catalogue afterwards gets it.
+// Whoever requests the catalogue afterwards gets it.
 func TestCatalogueIsThereForOthers(t *testing.T) {
 	c, err := extensions.GetDefaultCollection()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package storecheck examines whether an object store can be trusted with tables: that it may be read and
 // written, that ranges are exact, that an object is created only where there is none, that what was written
-// is listed, that deletes delete, and that its clock is near ours. Each finding is one line that says what is
+// is listed, that deletes delete, and that its clock is near ours. Each finding is one line that reports what is
 // wrong and what to do.
 //
 // It writes below PREFIX/_doctor/<random>/ and deletes what it wrote. What each check proves:
@@ -9,7 +9,7 @@
 //	list         keys can be listed
 //	write        an object can be created
 //	read         it reads back byte for byte
-//	ranges       a range is exactly what was asked for, a suffix comes, past the end is an error
+//	ranges       a range is exactly what was requested, a suffix comes, past the end is an error
 //	pinned       a read for another version of the object is refused, so a replaced object is seen
 //	conditional  a second create of the same key is refused, also by eight writers at once
 //	multipart    an object goes up in parts, and a second upload to the same key is refused
@@ -53,7 +53,7 @@ type Finding struct {
 	Status Status `json:"status"`
 	// What was found, on one line.
 	What string `json:"what"`
-	// Do says what to do about it; empty where nothing is to be done.
+	// Do reports what to do about it; empty where nothing is to be done.
 	Do string `json:"do,omitempty"`
 	// Unsafe: writers of one key may overwrite each other. Who has one single writer may go on all the same.
 	Unsafe bool `json:"unsafe,omitempty"`
@@ -83,7 +83,7 @@ type Report struct {
 type Options struct {
 	// LargeBytes is the size of the object that goes up in parts, DefaultLargeBytes if 0.
 	LargeBytes int
-	// Accept, if not nil, says whether tables may lie at the canonical URL that is examined.
+	// Accept, if not nil, reports whether tables may lie at the canonical URL that is examined.
 	Accept func(location string) error
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time

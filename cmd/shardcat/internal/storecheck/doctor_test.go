@@ -96,7 +96,7 @@ func TestBareDriver(t *testing.T) {
 	}
 }
 
-// TestSickStores: each illness is found by the check that is made for it, and says what to do.
+// TestSickStores: each illness is found by the check that is made for it, and reports what to do.
 func TestSickStores(t *testing.T) {
 	for _, tc := range []struct {
 		name, script  string
@@ -128,7 +128,7 @@ func TestSickStores(t *testing.T) {
 	}
 }
 
-// careless is a store that does not know conditional creates: the last writer wins, all are told so.
+// careless is a store without conditional creates: the last writer wins, all succeed.
 type careless struct{ *memblob.Bucket }
 
 func (c careless) Create(ctx context.Context, key string, o blobio.CreateOptions) (blobio.Writer, error) {

@@ -114,13 +114,13 @@ func (e *examination) conditional(ctx context.Context) Finding {
 	return fine("a key is created once, also by %d concurrent writers", writers)
 }
 
-// lost says that a create was refused because of another writer.
+// lost reports that a create was refused because of another writer.
 func lost(err error) bool {
 	class := blobio.Class(err)
 	return class == blobio.ErrExists || class == blobio.ErrConflict
 }
 
-// race lets several writers create one key and counts who was told to have won.
+// race lets several writers create one key and counts the writers that were reported as successful.
 func (e *examination) race(ctx context.Context) (won int, err error) {
 	url := e.prefix + "race"
 	e.made = append(e.made, url)

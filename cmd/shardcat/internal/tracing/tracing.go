@@ -26,7 +26,7 @@ func FromEnvironment(ctx context.Context, version string) (tracer oteltrace.Trac
 		return nil, nil, err
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", scope), attribute.String("service.version", version))
-	if about, err = resource.Merge(about, resource.Environment()); err != nil { // what the environment says goes first
+	if about, err = resource.Merge(about, resource.Environment()); err != nil { // what the environment states goes first
 		return nil, nil, err
 	}
 	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))

@@ -23,7 +23,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// sickCatalog fails, or hangs, where a test says so.
+// sickCatalog fails, or hangs, where a test sets it.
 type sickCatalog struct {
 	icecatalog.Catalog
 	loads, lists atomic.Bool
@@ -54,7 +54,7 @@ func (c *sickCatalog) ListNamespaces(ctx context.Context, parent table.Identifie
 	return c.Catalog.ListNamespaces(ctx, parent)
 }
 
-// sickBucket is the store of the shards, which refuses reads and lets them fail where a test says so.
+// sickBucket is the store of the shards, which refuses reads and lets them fail where a test sets it.
 type sickBucket struct {
 	blobio.Bucket
 	// denied is the key of an object that can't be read.
@@ -183,7 +183,7 @@ func (g *alertGround) becomes(t *testing.T, sample string, wanted func(float64) 
 
 func is(want float64) func(float64) bool { return func(got float64) bool { return got == want } }
 
-// rerun asks for a run, which the end of the one before may still keep waiting.
+// rerun requests a run, which the end of the one before may still keep waiting.
 func (g *alertGround) rerun(t *testing.T) {
 	t.Helper()
 	for range 6000 {

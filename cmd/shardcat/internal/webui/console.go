@@ -35,7 +35,7 @@ type Options struct {
 	Profile bool
 	// Turn waits for a slot to read what tables contain, and gives its memory; nil is no slots, and the memory of one scan.
 	Turn func(*http.Request) (release func(), memory int64, err error)
-	// Reads, if not nil, tells what became of answers with rows, for the metrics.
+	// Reads, if not nil, reports what became of answers with rows, for the metrics.
 	Reads func() arrowhttp.Stats
 	// Log gets what went wrong, slog.Default if nil.
 	Log *slog.Logger

@@ -16,7 +16,7 @@ import (
 // metricNames are those of this program, with the suffixes of histograms.
 var metricNames = regexp.MustCompile(`shardcat_[a-z_]+`)
 
-// TestDeployedRulesAskForWhatIsServed: every metric that the alert rules and the dashboard ask for is served.
+// TestDeployedRulesAskForWhatIsServed: every metric that the alert rules and the dashboard select is served.
 func TestDeployedRulesAskForWhatIsServed(t *testing.T) {
 	g := newGround(t, Options{})
 	_, text, _ := g.ask(t, "GET", "/metrics", nil, nil)

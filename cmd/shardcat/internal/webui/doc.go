@@ -8,6 +8,6 @@
 //	GET  /api/tables                    what / shows, as JSON
 //	GET  /metrics /healthz /readyz
 //
-// Reading needs no token: who may connect may look, so the server listens on loopback unless told otherwise. What changes
+// Reading needs no token: who may connect may look, so the server listens on loopback by default. What changes
 // something needs the token, as a bearer or through the page's login, and must not come from another site.
 package webui

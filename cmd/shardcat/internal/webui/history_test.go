@@ -67,7 +67,7 @@ func TestChartsOutliveARestart(t *testing.T) {
 	}
 }
 
-// TestChecksOnThePage: a verification and the dry run of a repair change nothing and say what they found.
+// TestChecksOnThePage: a verification and the dry run of a repair change nothing and report what they found.
 func TestChecksOnThePage(t *testing.T) {
 	g := newGround(t, Options{Token: token})
 	bearer := map[string]string{"Authorization": "Bearer " + token}

@@ -106,7 +106,7 @@ func (m *Metrics) Finished(r compaction.Run) {
 	m.expired.WithLabelValues("snapshots").Add(float64(r.SnapshotsExpired))
 }
 
-// observe adds what is read off the service and the stores when somebody asks.
+// observe adds what is read off the service and the stores on each scrape.
 func (m *Metrics) observe(c *catalog.Catalog, s *compaction.Service, o Options) {
 	m.registry.MustRegister(&observed{cat: c, service: s, reads: o.Reads, version: o.Version})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// overview is what reading all entries of a table tells. It is shared by requests, which only read it.
+// overview is what reading all entries of a table reports. It is shared by requests, which only read it.
 type overview struct {
 	lines   []shardLine
 	picture *picture
@@ -26,7 +26,7 @@ type overview struct {
 	made  time.Time
 }
 
-// overviews keeps the last ones: entries of a large table take seconds to read, and a page is asked for again and again.
+// overviews keeps the last ones: entries of a large table take seconds to read, and a page is requested again and again.
 type overviews struct {
 	making singleflight.Group
 

@@ -84,7 +84,7 @@ func ago(t time.Time) string {
 	return (-d).String() + " ago"
 }
 
-// average is the mean size of a table's shards, and what its policy asks for.
+// average is the mean size of a table's shards, and what its policy requires.
 func average(st compaction.TableStatus) string {
 	if st.Shards == 0 {
 		return "none"
@@ -175,7 +175,7 @@ func (h *Console) load(w http.ResponseWriter, r *http.Request) (*catalog.Table, 
 // pager is one page of a long list, counted from 1.
 type pager struct{ Page, Pages, Total int }
 
-// pageOf finds the page that a request asks for among total lines, and where its lines are.
+// pageOf finds the page that a request names among total lines, and where its lines are.
 func pageOf(r *http.Request, total, size int) (p pager, from, to int) {
 	asked, _ := strconv.Atoi(r.FormValue("page"))
 	p = pager{Pages: max(1, (total+size-1)/size), Total: total}

@@ -6,7 +6,7 @@ type picture struct {
 	Bars        []bar
 	First, Last string
 	Most        int
-	// Unknown shards do not say when their records were created.
+	// Unknown shards do not report when their records were created.
 	Unknown int
 	// Classes count all shards by their stripes, in the order of stripeClasses.
 	Classes []classCount

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestPromtool: Prometheus's own tool understands the alert rules and what the dashboard asks for, the rules fire where their tests say, and
+// TestPromtool: Prometheus's own tool understands the alert rules and what the dashboard selects, the rules fire where their tests expect it, and
 // what is served is well-formed.
 func TestPromtool(t *testing.T) {
 	promtool := os.Getenv("SHARDCAT_PROMTOOL")

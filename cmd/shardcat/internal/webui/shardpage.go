@@ -25,7 +25,7 @@ type shardData struct {
 	Rows  *sample
 }
 
-// readWhole bounds the shards whose data is read for a page: it tells the encoding of every block.
+// readWhole bounds the shards whose data is read for a page, which has the encoding of every block.
 const readWhole = 16 << 20
 
 func (h *Console) shard(w http.ResponseWriter, r *http.Request, memory int64) {
@@ -69,7 +69,7 @@ func liveShard(ctx context.Context, t *catalog.Table, root string) (*manifest.En
 	return nil, fmt.Errorf("table %s has no live shard %q", t.Name(), root)
 }
 
-// layout says where the bytes of a shard are.
+// layout reports where the bytes of a shard are.
 type layout struct {
 	Fields  []fieldLine
 	Stripes []stripeLine

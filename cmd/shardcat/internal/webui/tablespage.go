@@ -107,7 +107,7 @@ func rank(st *compaction.TableStatus) int {
 	return 4
 }
 
-// ofTarget is the share of the size that the policy asks for which the mean shard has. Tables without shards or without such a size come last.
+// ofTarget is the share of the size that the policy requires which the mean shard has. Tables without shards or without such a size come last.
 func ofTarget(st *compaction.TableStatus) float64 {
 	if st.Shards == 0 || st.TargetSize == 0 {
 		return math.Inf(1)
@@ -147,7 +147,7 @@ func (h *Console) tables(w http.ResponseWriter, r *http.Request) {
 	h.render(w, http.StatusOK, "tables.html", page{Title: "Tables", ReadOnly: !h.allowed(r), Refresh: true, Data: d})
 }
 
-// tablesQuery is what a request asks of the first page.
+// tablesQuery is the query of a request to the first page.
 type tablesQuery struct {
 	find, namespace, sort string
 	only                  bool

@@ -187,7 +187,7 @@ func TestCellsHaveLabels(t *testing.T) {
 	}
 }
 
-// What the page says of a table's lease, and of its sizes.
+// The lease and the sizes of a table on its page.
 func TestSizesAndLeases(t *testing.T) {
 	ago := time.Now().Add(-time.Minute)
 	for _, c := range []struct {

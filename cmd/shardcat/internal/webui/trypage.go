@@ -17,7 +17,7 @@ type trial struct {
 	Bytes                        int64
 	// First are the first few of those that are left.
 	First []*manifest.Entry
-	// Bar are the widths of what partitions rule out, what bounds do, and what is left, in thousandths.
+	// Bar are the widths of what partitions rule out, what bounds do, and the rest, in thousandths.
 	Bar [3]int
 }
 

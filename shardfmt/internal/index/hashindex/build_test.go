@@ -59,7 +59,7 @@ func TestAgainstMap(t *testing.T) {
 	}
 }
 
-// The numbers of buckets that the format note lists.
+// The numbers of buckets of docs/format/indexes.md.
 func TestBuckets(t *testing.T) {
 	for n, want := range map[int]int{0: 2, 1: 2, 2: 2, 4: 2, 5: 2, 6: 4, 8: 4, 9: 4, 10: 8, 17: 8, 18: 16} {
 		if got := bucketsFor(n); got != want {

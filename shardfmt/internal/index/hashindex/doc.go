@@ -12,5 +12,5 @@
 // position_base=stripe, from the start of the stripe that it belongs to. Different keys may have the same hash, so what
 // is found may match, and what is not found certainly does not.
 //
-// Builder makes an index, Open and Index.Lookup ask one. Source: format note 04, section 7; docs/format/indexes.md.
+// Builder makes an index, Open and Index.Lookup ask one. Source: docs/format/indexes.md.
 package hashindex

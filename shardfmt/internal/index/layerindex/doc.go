@@ -11,6 +11,6 @@
 //
 // Positions count records from the start of the stripe, as the descriptor's property position_base=stripe says.
 //
-// Builder makes an index with bounded memory, Open and Index.Rows ask one. Source: format note 12, section 14.1;
+// Builder makes an index with bounded memory, Open and Index.Rows ask one. Source: docs/format/indexes.md;
 // docs/format/indexes.md.
 package layerindex

@@ -216,7 +216,7 @@ func someTerms(tokenizers []Tokenizer, records []record) (out []string) {
 	return slices.Compact(out)
 }
 
-// A tree of many pages has the shape that the format note computes: 391 terms of five bytes on a leaf, 142 separators
+// A tree of many pages has the shape of docs/format/indexes.md: 391 terms of five bytes on a leaf, 142 separators
 // on a page above; these come behind all leaves.
 func TestPageArithmetic(t *testing.T) {
 	const terms = 391*142 + 391 + 1
@@ -250,7 +250,7 @@ func TestPageArithmetic(t *testing.T) {
 	}
 }
 
-// The forms of lists that the format note lists.
+// The forms of lists of docs/format/indexes.md.
 func TestListForms(t *testing.T) {
 	run := func(from, to, step uint64) (out []uint64) {
 		for p := from; p <= to; p += step {

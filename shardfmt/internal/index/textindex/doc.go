@@ -13,5 +13,5 @@
 // which may. What is in no list does not hold the term. Positions count records from the start of the shard, or, where
 // the descriptor has the property position_base=stripe, from the start of the stripe that it belongs to.
 //
-// Builder makes an index, Open and Index.Lookup ask one. Source: format note 04, sections 3 to 6; docs/format/indexes.md.
+// Builder makes an index, Open and Index.Lookup ask one. Source: docs/format/indexes.md.
 package textindex

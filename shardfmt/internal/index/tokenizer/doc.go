@@ -3,7 +3,7 @@
 // A word is a longest run of alphanumeric characters. The filter's HAS asks for text between words' borders, a text
 // index stores words, so both must mean the same by one: Alphanumeric is the only place that says it.
 //
-// Source: format note 04, sections 4.1 and 4.2.
+// Source: docs/format/indexes.md.
 package tokenizer
 
 import (

@@ -12,7 +12,7 @@ func terms(t Tokenizer, v string) (out []string) {
 	return out
 }
 
-// The examples of the format note.
+// The examples of docs/format/indexes.md.
 func TestTokenizers(t *testing.T) {
 	long := ""
 	for range 50 {

@@ -70,7 +70,7 @@ func unpacker(b *bytes.Buffer, bits, width int) {
 	fmt.Fprintf(b, "}\n}\n\n")
 }
 
-// rows writes the body of the loop: a is the packed word at hand, b the one after it.
+// rows writes the body of the loop: a is the packed word available, b the one after it.
 func rows(b *bytes.Buffer, bits, width int) {
 	word := 0
 	for row := range bits {

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// annotate says what every byte of a shard in the single-file layout is.
+// annotate reports what every byte of a shard in the single-file layout is.
 func annotate(b []byte) ([]note, error) {
 	a := &annotator{b: b}
 	a.add(0, len(meta.Magic), "magic: \"amud\", patch 0, minor version 1, major 0")

@@ -19,7 +19,7 @@ func (b *blocks) file(name, about string) (*File, error) {
 	return &File{Name: name, About: about, Vectors: b.vectors}, b.err
 }
 
-// add frames a sub-block and says what is in it.
+// add frames a sub-block and reports what is in it.
 func (b *blocks) add(v Vector, presence, sub []byte, elem block.Elem, fixed int, err error) {
 	if err == nil {
 		var tree *block.Tree

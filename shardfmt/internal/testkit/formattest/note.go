@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// note says what the bytes [start, end) of an object are.
+// note reports what the bytes [start, end) of an object are.
 type note struct {
 	start, end int
 	text       string
@@ -41,7 +41,7 @@ type annotator struct {
 	err   error
 }
 
-// add says what n bytes at an offset are. A second note on the same bytes is left out: FlatBuffers share parts.
+// add reports what n bytes at an offset are. A second note on the same bytes is left out: FlatBuffers share parts.
 func (a *annotator) add(at, n int, format string, args ...any) {
 	if at < 0 || n < 0 || at+n > len(a.b) {
 		a.fail("a note on bytes %d to %d of %d", at, at+n, len(a.b))

@@ -28,12 +28,12 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// written is a shard whose objects are at hand, by the URLs that its root has for them.
+// written is a shard whose objects are available, by the URLs that its root has for them.
 type written struct {
 	name    string
 	root    []byte
 	objects func(url string) ([]byte, error)
-	// own says that it is of this implementation, whose writer keeps what the pages ask of writers.
+	// own reports that it is of this implementation, whose writer keeps what the pages ask of writers.
 	own bool
 }
 
@@ -158,7 +158,7 @@ func writeShard(t *testing.T, text, lines string, o shardwriter.Options) *writte
 	return &written{name: folder, root: root, objects: read, own: true}
 }
 
-// goldenShards are those of the reference, where they are at hand.
+// goldenShards are those of the reference, where they are available.
 func goldenShards(t *testing.T) (all []*written) {
 	t.Helper()
 	dir := os.Getenv("SHARDCAT_INTEROP")
@@ -201,10 +201,10 @@ func (b *buffer) streamOf(t *testing.T) *colstream.Map {
 // up is the least multiple of m that is not below n.
 func up(n, m uint64) uint64 { return (n + m - 1) / m * m }
 
-// sentence is one of a page that says a size or an order, and what of a buffer it is compared with.
+// sentence is one of a page that states a size or an order, and what of a buffer it is compared with.
 type sentence struct {
 	page, text string
-	// writers says that it is a rule for writers, which the reference need not keep.
+	// writers reports that it is a rule for writers, which the reference need not keep.
 	writers bool
 	holds   func(b *buffer, m *colstream.Map) bool
 }
@@ -325,7 +325,7 @@ func pageText(t *testing.T, name string) string {
 }
 
 // Every sentence that gives a size or an order outside of a table is on its page, and true of the bytes of shards: our own, and those of
-// the reference where they are at hand.
+// the reference where they are available.
 func TestSentences(t *testing.T) {
 	shards := append(ownShards(t), goldenShards(t)...)
 	kinds := map[metapb.BufferKind]int{}

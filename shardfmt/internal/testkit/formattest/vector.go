@@ -11,7 +11,7 @@ import (
 
 // Vector is one piece of a shard and what it holds.
 type Vector struct {
-	// Name says what is special about it.
+	// Name reports what is special about it.
 	Name string `json:"name"`
 	// Type of the values, a type of the schema ("UInt16", "Float64", "String", "FixedSizeBinary(4)"); Count is how many values.
 	Type  string `json:"type,omitempty"`
@@ -22,7 +22,7 @@ type Vector struct {
 	Bytes []string `json:"bytes"`
 	// Values as text, null for nulls.
 	Values []*string `json:"values,omitempty"`
-	// Holds is what a piece that is no block says, by name.
+	// Holds is what a piece that is not a block states, by name.
 	Holds map[string]any `json:"holds,omitempty"`
 }
 
@@ -30,7 +30,7 @@ type Vector struct {
 type File struct {
 	// Name of the file, without its suffix.
 	Name string `json:"-"`
-	// About says what the vectors are.
+	// About reports what the vectors are.
 	About   string   `json:"about"`
 	Vectors []Vector `json:"vectors"`
 }

@@ -255,7 +255,7 @@ func bytesOf(sub []byte, n, size int, present []byte) ([]string, block.Elem, err
 	return pointed(byteTexts(vals, present)), elem, err
 }
 
-// Every committed piece of a buffer reads as it says.
+// Every committed piece of a buffer reads as it states.
 func TestPiecesDecode(t *testing.T) {
 	kinds := map[any]int{}
 	for _, v := range read(t, filepath.Join(folder, "buffers.json")) {
@@ -284,7 +284,7 @@ func TestPiecesDecode(t *testing.T) {
 	}
 }
 
-// Every committed shard verifies and reads as it says; there are three at least of each kind.
+// Every committed shard verifies and reads as it states; there are three at least of each kind.
 func TestShardsRead(t *testing.T) {
 	kinds := map[string]int{}
 	for _, v := range read(t, filepath.Join(folder, "shards.json")) {
@@ -309,7 +309,7 @@ func TestShardsRead(t *testing.T) {
 	}
 }
 
-// same compares what was read with what JSON says.
+// same compares what was read with what JSON states.
 func same(t *testing.T, v *Vector, name string, got any) {
 	t.Helper()
 	b, _ := json.Marshal(got)
@@ -428,7 +428,7 @@ func checkRangeIndex(t *testing.T, v *Vector, b []byte) {
 	same(t, v, "invalid", invalid)
 }
 
-// The page says how to make them; it names the files there are.
+// The page reports how to make them; it names the files there are.
 func TestPageNamesTheFiles(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(folder, "README.md"))
 	if err != nil {
@@ -445,7 +445,7 @@ func TestPageNamesTheFiles(t *testing.T) {
 	}
 }
 
-// The page says how many vectors each file has, and how many there are.
+// The page reports how many vectors each file has, and how many there are.
 func TestVectorsAreCounted(t *testing.T) {
 	page, err := os.ReadFile(folder + "/README.md")
 	if err != nil {

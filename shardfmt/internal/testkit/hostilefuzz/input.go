@@ -115,7 +115,7 @@ var tokens = []string{
 	"\\ud800", "2024-02-30T25:61:61Z", strings.Repeat("[", 2000), strings.Repeat("9", 400), strings.Repeat("x", 70000),
 }
 
-// changeInput changes a file and says how.
+// changeInput changes a file and reports how.
 func changeInput(r *rand.Rand, in input) (data []byte, what string) {
 	b := bytes.Clone(in.data)
 	switch n := r.IntN(6); {

@@ -42,7 +42,7 @@ const rowLimit = 300_000
 // verdict is what became of a case.
 type verdict struct {
 	Kind string `json:"kind"`
-	// Fault is one of the faults, empty if there is none; Detail says more.
+	// Fault is one of the faults, empty if there is none; Detail states more.
 	Fault  string `json:"fault,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	// Outcome of reading: refused, same rows, other rows.
@@ -162,7 +162,7 @@ func (r *rows) add(sink fileio.Sink, b arrow.RecordBatch) error {
 	return nil
 }
 
-// judge reads, verifies and inspects a mutant and says what is wrong with that.
+// judge reads, verifies and inspects a mutant and reports what is wrong with that.
 func (a *attack) judge(r *rand.Rand, m *mutant.Mutant, of *mutant.Shard) (v verdict) {
 	v.Kind = m.Kind
 	var got *rows

@@ -15,10 +15,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/testkit/mutant"
 )
 
-// probes is how many columns of a case are asked for one of their values.
+// probes is how many columns of a case are sent a request for one of their values.
 const probes = 3
 
-// probe asks for values that are there, with everything that prunes, and counts the rows that should come.
+// probe requests values that are there, with everything that prunes, and counts the rows that should come.
 func (a *attack) probe(r *rand.Rand, v *verdict, m *mutant.Mutant, got *rows) error {
 	for range probes {
 		c := r.IntN(max(1, int(got.sample.NumCols())))

@@ -123,7 +123,7 @@ func (s *subject) save(dir string) error {
 	return os.WriteFile(filepath.Join(dir, s.name), s.data, 0o600)
 }
 
-// String says what was changed.
+// String reports what was changed.
 func (s *subject) String() string {
 	if s.mutant == nil {
 		return s.name + ": " + s.what

@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 }
 
 // TestShippedCasesCoverTheFormat: the shards of the repository have every encoding, type, layout and profile, merged roots with
-// what they were made of, and an index of each kind. That they hold what they are said to hold is tested where they are read.
+// what they were made of, and an index of each kind. That they hold what they are reported to hold is tested where they are read.
 func TestShippedCasesCoverTheFormat(t *testing.T) {
 	dir := Shipped(t)
 	seen := map[string]bool{}

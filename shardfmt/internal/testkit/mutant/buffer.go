@@ -23,7 +23,7 @@ type site struct {
 	mapAt int
 }
 
-// onBuffer makes a kind of a change to a buffer, which gives the new bytes and says what it changed.
+// onBuffer makes a kind of a change to a buffer, which gives the new bytes and reports what it changed.
 func onBuffer(change func(*site) (string, error)) func(*rand.Rand, *Shard, []*Shard) (*Shard, string, error) {
 	return onGraft(func(g *graft) (string, error) {
 		list, err := g.stripes()

@@ -34,7 +34,7 @@ func (g *graft) schema() (string, error) {
 	return fmt.Sprintf("schema: bytes at %v", at), nil
 }
 
-// promise makes a shard say that it has more records than before, in every place that counts them.
+// promise makes a shard report that it has more records than before, in every place that counts them.
 func (g *graft) promise() (string, error) {
 	list, err := g.stripes()
 	if err != nil {
@@ -131,7 +131,7 @@ func (g *graft) form() (string, error) {
 	return fmt.Sprintf("stripe %d, field %d: %s", i, node.ID, what), err
 }
 
-// changeForm changes a descriptor and says how, "" if there was nothing to change.
+// changeForm changes a descriptor and reports how, "" if there was nothing to change.
 func (g *graft) changeForm(stripe int, node *schema.Node, d *metapb.StripeFieldDescriptor) string {
 	var buffers []*metapb.EncodedBuffer
 	if len(d.Encodings) > 0 {

@@ -42,7 +42,7 @@ func newGraft(r *rand.Rand, s *Shard) (*graft, error) {
 	return &graft{r: r, shard: s, root: root, nodes: nodes, body: bytes.Clone(b[:int64(len(b))-tail]), dir: proto.CloneOf(root.Directory())}, nil
 }
 
-// onGraft makes a kind of a change to a graft, which says what it changed.
+// onGraft makes a kind of a change to a graft, which reports what it changed.
 func onGraft(change func(*graft) (string, error)) func(*rand.Rand, *Shard, []*Shard) (*Shard, string, error) {
 	return func(r *rand.Rand, s *Shard, _ []*Shard) (*Shard, string, error) {
 		g, err := newGraft(r, s)

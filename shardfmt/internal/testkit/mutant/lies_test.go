@@ -26,7 +26,7 @@ func owned(t *testing.T) []*Shard {
 	return all
 }
 
-// findings verifies a shard and gives what it says of the first damage, "" if the shard is whole.
+// findings verifies a shard and gives what it states about the first damage, "" if the shard is whole.
 func findings(t *testing.T, s *Shard) string {
 	t.Helper()
 	r, err := verify.Shard(t.Context(), s.Store(), URL, verify.Options{})
@@ -71,7 +71,7 @@ func TestLiesOfAnyFieldAreFound(t *testing.T) {
 	}
 }
 
-// What the shard says of a field is held against the values too, where its stripes tell the truth.
+// What the shard states about a field is compared with the values too, where its stripes report the truth.
 func TestLiesOfTheShardAreFound(t *testing.T) {
 	s := owned(t)[0]
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func textOf(s string) *metapb.AnyValue {
 	return &metapb.AnyValue{Kind: &metapb.AnyValue_StringValue{StringValue: s}}
 }
 
-// toldOfShard is a shard that says another thing of a field of all its stripes.
+// toldOfShard is a shard that states another thing of a field of all its stripes.
 func toldOfShard(t *testing.T, s *Shard, path string, lie func(d *metapb.FieldDescriptor)) *Shard {
 	t.Helper()
 	g, err := newGraft(rand.New(rand.NewPCG(1, 1)), s)

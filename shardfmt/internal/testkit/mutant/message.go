@@ -155,7 +155,7 @@ func slots(m protoreflect.Message) (set, unset []slot) {
 	return set, unset
 }
 
-// changeMessage changes one field, mostly one that is set, and says which.
+// changeMessage changes one field, mostly one that is set, and reports which.
 func changeMessage(r *rand.Rand, m proto.Message) string {
 	set, unset := slots(m.ProtoReflect())
 	from := set

@@ -9,7 +9,7 @@ import (
 // Mutant is a changed shard.
 type Mutant struct {
 	*Shard
-	// Kind is the kind of change, What says what was changed.
+	// Kind is the kind of change, What reports what was changed.
 	Kind, What string
 	// Mended: every checksum is right for the changed bytes, so that rows may change and nothing be amiss.
 	Mended bool

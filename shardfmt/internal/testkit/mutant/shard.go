@@ -78,7 +78,7 @@ func (s *Shard) with(name string, data []byte) *Shard {
 // Store gives the objects to readers, at URL.
 func (s *Shard) Store() Store { return Store{s.Objects} }
 
-// Store is the objects of one shard in memory. It is all that reading, verifying and inspecting ask for.
+// Store is the objects of one shard in memory. It is all that reading, verifying and inspecting request.
 type Store struct{ objects map[string][]byte }
 
 func (s Store) object(url string) ([]byte, blobio.Info, error) {
@@ -90,7 +90,7 @@ func (s Store) object(url string) ([]byte, blobio.Info, error) {
 	return b, blobio.Info{URL: url, Size: int64(len(b)), ETag: "1"}, nil
 }
 
-// Stat tells of an object.
+// Stat reports about an object.
 func (s Store) Stat(_ context.Context, url string) (blobio.Info, error) {
 	_, info, err := s.object(url)
 	return info, err

@@ -1,4 +1,4 @@
-// Package rows holds records, as canonical Arrow columns, against JSON objects in the convention of the golden
+// Package rows compares records, as canonical Arrow columns, with JSON objects in the convention of the golden
 // shards: value by value, floats by their bits, times by their ticks, decimals as numbers.
 package rows
 
@@ -21,7 +21,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Compare tells how row i of a batch, whose columns are the fields of s, differs from a line of JSON.
+// Compare reports how row i of a batch, whose columns are the fields of s, differs from a line of JSON.
 func Compare(line []byte, s *schema.Schema, batch arrow.RecordBatch, i int) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
