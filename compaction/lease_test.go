@@ -69,7 +69,7 @@ func openAt(t *testing.T, g *ground, clock *fakeclock.Clock) *catalog.Table {
 	return tbl
 }
 
-// While another process holds the lease, a service looks and leaves the work to it; that is no failure.
+// While another process holds the lease, a service looks and leaves the work to it; that is not a failure.
 func TestServiceLeavesWorkToTheHolder(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
@@ -103,7 +103,7 @@ func TestClockJumps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := &tended{schedule: every, status: TableStatus{Table: name, State: Waiting, NextRun: now.Add(10 * time.Minute)}}
+	at := &tableState{schedule: every, status: TableStatus{Table: name, State: Waiting, NextRun: now.Add(10 * time.Minute)}}
 	s.tables[name] = at
 	now = now.Add(-time.Hour)
 	if due, _ := s.due(); due != (catalog.Name{}) {
@@ -116,7 +116,7 @@ func TestClockJumps(t *testing.T) {
 	if due, _ := s.due(); due != name {
 		t.Error("not due an hour later")
 	}
-	at.finish(looked{upkeep: defaultUpkeep}, Run{}, nil, now)
+	at.finish(measurement{upkeep: defaultUpkeep}, Run{}, nil, now)
 	if due, _ := s.due(); due != (catalog.Name{}) {
 		t.Error("due again at once")
 	}

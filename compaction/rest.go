@@ -13,7 +13,7 @@ import (
 
 // rest is what a run that did nothing has found, and for how long that holds.
 type rest struct {
-	look looked
+	look measurement
 	// version of the table, and the settings of the levels above it.
 	version string
 	above   []Level
@@ -28,7 +28,7 @@ const (
 )
 
 // restOf is how long a table needs nothing that a run has found in order; nil if it has work, or none is known to be due.
-func (v *visit) restOf(look looked, above []Level, now time.Time) *rest {
+func (v *maintenanceRun) restOf(look measurement, above []Level, now time.Time) *rest {
 	u := v.in.upkeep
 	if !v.run.idle() || look.groups > 0 || look.quarantined > 0 || u.collect != nil && *u.collect == (Schedule{}) {
 		return nil
@@ -89,7 +89,7 @@ func equalLevels(a, b []Level) bool {
 	return true
 }
 
-// levelsAbove are those of a namespace, asked for once in the time after which new tables are looked for.
+// levelsAbove are those of a namespace, requested once in the time after which new tables are looked for.
 func (s *Service) levelsAbove(ctx context.Context, namespace string) ([]Level, error) {
 	s.mu.Lock()
 	now, known := s.o.Now(), s.namespaces[namespace]

@@ -21,7 +21,7 @@ func TestTableAtRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := c.Client().Counters().Gets + c.MetadataCounters().Gets
-		s.tend(ctx, name)
+		s.maintain(ctx, name)
 		h := statusOf(t, s, name).History
 		run = h[len(h)-1]
 		if run.Error != "" {

@@ -23,7 +23,7 @@ import (
 type ServiceOptions struct {
 	// Workers is how many tables are worked on at the same time, 1 if 0.
 	Workers int
-	// Discover is how often the catalog is asked for its tables, a minute if 0.
+	// Discover is how often the catalog is sent a request for its tables, a minute if 0.
 	Discover time.Duration
 	// Overrides are settings of a file; Reload changes them.
 	Overrides Overrides
@@ -42,7 +42,7 @@ type ServiceOptions struct {
 	Tracer trace.Tracer
 }
 
-// Service keeps the tables of a catalog in shape: it looks at each by its own schedule, drops what its retention says, compacts
+// Service keeps the tables of a catalog in shape: it looks at each by its own schedule, drops what its retention states, compacts
 // by its policy and expires its snapshots. Any number of services may run over one catalog: a race costs the loser work and
 // nothing else, see Execute.
 type Service struct {
@@ -50,19 +50,19 @@ type Service struct {
 	o   ServiceOptions
 
 	mu     sync.Mutex
-	tables map[catalog.Name]*tended
+	tables map[catalog.Name]*tableState
 	// line are the tables that were due at the time lined, the most urgent one last.
-	line  []*tended
+	line  []*tableState
 	lined time.Time
 	// wake is written to when a worker may have something to do.
 	wake chan struct{}
 	// namespaces are the settings around the tables.
 	namespaces map[string]namespaceSettings
-	// catalogAway says that the catalog could not be listed the last time.
+	// catalogAway reports that the catalog could not be listed the last time.
 	catalogAway bool
-	// discovered is when the catalog was last asked for its tables.
+	// discovered is when the catalog was last requested its tables.
 	discovered time.Time
-	// storeAway: runs failed because the store does not answer. probed is when it was last asked since.
+	// storeAway: runs failed because the store does not respond. probed is the time of the last probe since.
 	storeAway bool
 	probed    time.Time
 	// changes are the records of changed settings that were seen, nil before the first look.
@@ -76,14 +76,14 @@ type Service struct {
 	swept time.Time
 }
 
-// tended is a table as the service knows it.
-type tended struct {
+// tableState is a table as the service knows it.
+type tableState struct {
 	status   TableStatus
 	schedule Schedule
 	// failures in a row: the delay grows with them.
 	failures int
 	seen     bool
-	// held: paused by hand. A pause that the table's settings ask for is looked at again by the schedule, for it may end.
+	// held: paused by hand. A pause that the table's settings require is looked at again by the schedule, for it may end.
 	held bool
 	// queued: it waits for a worker.
 	queued bool
@@ -95,11 +95,11 @@ type tended struct {
 	indexed string
 	// again: its settings were changed while it was worked on.
 	again bool
-	// retry: somebody asked for the next run, which is not kept back by a quarantine.
+	// retry: somebody requested the next run, which is not kept back by a quarantine.
 	retry bool
 	// rest is what a run that found nothing to do knows of the table, nil if the next one must look.
 	rest *rest
-	// began is when the run under way did, progress how far it is, nil before it tells.
+	// began is when the run under way did, progress how far it is, nil before it reports.
 	began    time.Time
 	progress *Progress
 }
@@ -118,7 +118,7 @@ func NewService(c *catalog.Catalog, o ServiceOptions) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Service{cat: c, o: o, tables: map[catalog.Name]*tended{}, namespaces: map[string]namespaceSettings{}, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), sweep: make(chan struct{}, 1)}
+	return &Service{cat: c, o: o, tables: map[catalog.Name]*tableState{}, namespaces: map[string]namespaceSettings{}, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), sweep: make(chan struct{}, 1)}
 }
 
 // Run works until ctx is done, and returns when every table that was being worked on is left in order: a run under way is
@@ -130,7 +130,7 @@ func (s *Service) Run(ctx context.Context) error {
 		workers.Go(func() {
 			for name := range jobs {
 				if s.start(name) {
-					s.tend(ctx, name)
+					s.maintain(ctx, name)
 				}
 				s.poke()
 			}
@@ -232,7 +232,7 @@ func (s *Service) Once(ctx context.Context) error {
 		workers.Go(func() {
 			for name := range jobs {
 				if s.start(name) {
-					s.tend(ctx, name)
+					s.maintain(ctx, name)
 				}
 			}
 		})
@@ -382,17 +382,17 @@ func (s *Service) lineUp(now time.Time) (wait time.Duration) {
 			s.line = append(s.line, t)
 		}
 	}
-	slices.SortFunc(s.line, func(a, b *tended) int { return cmp.Compare(a.urgency(now), b.urgency(now)) })
+	slices.SortFunc(s.line, func(a, b *tableState) int { return cmp.Compare(a.urgency(now), b.urgency(now)) })
 	return wait
 }
 
 // rests reports whether nobody works on the table and nothing keeps it from being worked on but the time.
-func (t *tended) rests() bool {
+func (t *tableState) rests() bool {
 	return t.status.State != Running && !t.queued && !t.held && t.status.State != Halted
 }
 
 // latest is the time by which a table will be looked at in any case.
-func (t *tended) latest(now time.Time) time.Time {
+func (t *tableState) latest(now time.Time) time.Time {
 	if t.status.State == Failing {
 		return now.Add(maxBackoff)
 	}
@@ -400,11 +400,11 @@ func (t *tended) latest(now time.Time) time.Time {
 }
 
 // urgency is the wait in seconds, times one more than the number of shards in the backlog in hundreds.
-func (t *tended) urgency(now time.Time) float64 {
+func (t *tableState) urgency(now time.Time) float64 {
 	return (now.Sub(t.status.NextRun).Seconds() + 1) * (1 + float64(t.status.BacklogShards)/100)
 }
 
-// discover asks the catalog for its tables, if it is time to. A new table is due at once.
+// discover calls the catalog for its tables, if it is time to. A new table is due at once.
 func (s *Service) discover(ctx context.Context) error {
 	s.mu.Lock()
 	now := s.o.Now()
@@ -435,7 +435,7 @@ func (s *Service) discover(ctx context.Context) error {
 	for _, name := range names {
 		t := s.tables[name]
 		if t == nil {
-			t = &tended{status: TableStatus{Table: name, State: Waiting, NextRun: now, LastSuccess: now}}
+			t = &tableState{status: TableStatus{Table: name, State: Waiting, NextRun: now, LastSuccess: now}}
 			s.tables[name] = t
 		}
 		t.seen = true
@@ -451,17 +451,17 @@ func (s *Service) discover(ctx context.Context) error {
 // maxBackoff bounds the delay after failures; minBackoff is the first one.
 const minBackoff, maxBackoff = time.Minute, time.Hour
 
-// tend runs over one table and plans its next run.
-func (s *Service) tend(ctx context.Context, name catalog.Name) {
+// maintain runs over one table and plans its next run.
+func (s *Service) maintain(ctx context.Context, name catalog.Name) {
 	run := Run{Table: name, Started: s.o.Now()}
-	var look looked
+	var look measurement
 	ctx, end := (&Options{Tracer: s.o.Tracer}).span(ctx, "run", attribute.String("shardcat.table", name.String()))
 	err := parallel.Guarded(func() (err error) { // one table's data must not end the service for all
 		look, err = s.work(ctx, name, &run)
 		return err
 	})
 	end(err)
-	ended := ctx.Err() == nil                                  // by itself: what failed then is told, although the service may be ending by now
+	ended := ctx.Err() == nil                                  // by itself: what failed then is reported, although the service may be ending by now
 	run.Seconds = max(0, s.o.Now().Sub(run.Started).Seconds()) // the clock may have been set back
 	if err != nil {
 		run.Error = err.Error()
@@ -504,7 +504,7 @@ func (s *Service) tend(ctx context.Context, name catalog.Name) {
 }
 
 // finish books a run.
-func (t *tended) finish(look looked, run Run, err error, now time.Time) {
+func (t *tableState) finish(look measurement, run Run, err error, now time.Time) {
 	st := &t.status
 	st.Rounds++
 	if look.measured { // else the last known values stay
@@ -560,14 +560,14 @@ func jittered(next, now time.Time, share float64) time.Time {
 
 // RunNow makes a table due, whatever its schedule, a pause, a halt or a quarantine say.
 func (s *Service) RunNow(name catalog.Name) error {
-	return s.change(name, func(t *tended) {
+	return s.change(name, func(t *tableState) {
 		t.status.State, t.status.NextRun, t.held, t.retry = Waiting, s.o.Now(), false, true
 	})
 }
 
 // Pause keeps a table from being worked on until Resume, in this process; the table's setting "pause" does so everywhere.
 func (s *Service) Pause(name catalog.Name) error {
-	return s.change(name, func(t *tended) { t.status.State, t.held = Paused, true })
+	return s.change(name, func(t *tableState) { t.status.State, t.held = Paused, true })
 }
 
 // Resume ends a pause or a halt; the table is due at once.
@@ -576,7 +576,7 @@ func (s *Service) Resume(name catalog.Name) error { return s.RunNow(name) }
 // ErrBusy: the table is being worked on.
 var ErrBusy = errors.New("the table is being worked on")
 
-func (s *Service) change(name catalog.Name, do func(*tended)) error {
+func (s *Service) change(name catalog.Name, do func(*tableState)) error {
 	s.mu.Lock()
 	t := s.tables[name]
 	err := error(nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
-// serve runs a service until it is stopped; runs are told on the channel.
+// serve runs a service until it is stopped; runs are sent to the channel.
 func serve(t *testing.T, c *catalog.Catalog, o ServiceOptions) (*Service, <-chan Run, func()) {
 	t.Helper()
 	runs := make(chan Run, 100)
@@ -103,7 +103,7 @@ func TestServiceKeepsEveryTableInShape(t *testing.T) {
 	if s.Halted() {
 		t.Error("a bad policy is no reason to halt")
 	}
-	// Mended and asked for, it runs at once.
+	// Mended and requested, it runs at once.
 	if err := SetPolicy(ctx, bad, map[string]string{"min-inputs": ""}); err != nil {
 		t.Fatal(err)
 	}
@@ -240,17 +240,17 @@ func TestSchedules(t *testing.T) {
 // The table that has waited longest comes first, however large another's backlog is, once it has waited long enough.
 func TestNoTableStarves(t *testing.T) {
 	now := time.Now()
-	small := &tended{status: TableStatus{NextRun: now.Add(-time.Hour)}}
-	large := &tended{status: TableStatus{NextRun: now.Add(-time.Minute), BacklogShards: 1000}}
+	small := &tableState{status: TableStatus{NextRun: now.Add(-time.Hour)}}
+	large := &tableState{status: TableStatus{NextRun: now.Add(-time.Minute), BacklogShards: 1000}}
 	if small.urgency(now) <= large.urgency(now) {
 		t.Error("an hour's wait must weigh more than a backlog of 1,000 shards that waits for a minute")
 	}
-	if even := (&tended{status: TableStatus{NextRun: now.Add(-time.Minute)}}); even.urgency(now) >= large.urgency(now) {
+	if even := (&tableState{status: TableStatus{NextRun: now.Add(-time.Minute)}}); even.urgency(now) >= large.urgency(now) {
 		t.Error("of two that waited alike, the larger backlog comes first")
 	}
 }
 
-// Tables that are due together are put in line once, not for each of them; one that somebody asks for is seen at once all the same.
+// Tables that are due together are put in line once, not for each of them; one that somebody requests is seen at once all the same.
 func TestTablesAreLinedUpOnce(t *testing.T) {
 	const tables = 50
 	now := time.Now()
@@ -258,7 +258,7 @@ func TestTablesAreLinedUpOnce(t *testing.T) {
 	every := Schedule{every: time.Minute}
 	for i := range tables {
 		n := catalog.Name{Namespace: "default", Table: fmt.Sprint("t", i)}
-		s.tables[n] = &tended{schedule: every, status: TableStatus{Table: n, State: Waiting, NextRun: now.Add(-time.Duration(i) * time.Second)}}
+		s.tables[n] = &tableState{schedule: every, status: TableStatus{Table: n, State: Waiting, NextRun: now.Add(-time.Duration(i) * time.Second)}}
 	}
 	for i := range 3 {
 		if n, _ := s.due(); n.Table != fmt.Sprint("t", tables-1-i) || len(s.line) != tables-1-i {
@@ -290,7 +290,7 @@ func TestTablesAreLinedUpOnce(t *testing.T) {
 	}
 }
 
-// What a table's property asks for is built once for the shards that are there.
+// What a table's property requires is built once for the shards that are there.
 func TestServiceBuildsIndexes(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
@@ -338,7 +338,7 @@ func TestServiceOutlivesUnreadableIndexes(t *testing.T) {
 	if st := statusOf(t, s, name); st.State != Failing || st.Shards != 1 {
 		t.Errorf("%+v", st)
 	}
-	// Somebody is told when it begins, and not of every run after that.
+	// Somebody is given when it begins, and not of every run after that.
 	if err := s.RunNow(name); err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func TestServiceOutlivesUnreadableIndexes(t *testing.T) {
 func TestQueuedTablesCanBePaused(t *testing.T) {
 	name := catalog.Name{Namespace: "default", Table: "t"}
 	s := NewService(nil, ServiceOptions{})
-	s.tables[name] = &tended{status: TableStatus{Table: name, State: Waiting, NextRun: s.o.Now()}}
+	s.tables[name] = &tableState{status: TableStatus{Table: name, State: Waiting, NextRun: s.o.Now()}}
 	if due, _ := s.due(); due != name {
 		t.Fatalf("due: %v", due)
 	}

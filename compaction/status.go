@@ -40,7 +40,7 @@ type TableStatus struct {
 	NextRun       time.Time `json:"next_run"`
 	// Measured: the sizes and the backlog were measured, by the last run or one before it.
 	Measured bool `json:"measured"`
-	// TargetSize is the size of a shard that the policy asks for, 0 before the table was measured.
+	// TargetSize is the size of a shard that the policy requires, 0 before the table was measured.
 	TargetSize int64 `json:"target_size,omitempty"`
 	// Rounds counts runs since the service began. LastSuccess is when the last one that succeeded ended, or when the service found the table:
 	// Succeeded reports which.
@@ -87,7 +87,7 @@ type Run struct {
 	Lease LeaseState `json:"lease,omitempty"`
 	// Holder is the process that held the lease, as HOST/PID, if it was busy.
 	Holder string `json:"holder,omitempty"`
-	// IndexesBuilt counts indexes of stripes that the table's property asked for.
+	// IndexesBuilt counts indexes of stripes that the table's property required.
 	IndexesBuilt int    `json:"indexes_built,omitempty"`
 	Error        string `json:"error,omitempty"`
 }
@@ -128,7 +128,7 @@ func (s *Service) StatusOf(name catalog.Name) (TableStatus, bool) {
 }
 
 // statusAt is a copy of the status, with how fast a run under way is.
-func (t *tended) statusAt(now time.Time) TableStatus {
+func (t *tableState) statusAt(now time.Time) TableStatus {
 	st := t.status
 	st.History = slices.Clone(st.History)
 	if st.State == Running && t.progress != nil {

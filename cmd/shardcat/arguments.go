@@ -45,7 +45,7 @@ func checkTexts(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// plainFlagError says in words what the value of a flag must be, where the flag's own type would tell by an error of Go's.
+// plainFlagError replaces pflag's error for an invalid value by one that names the accepted values.
 func plainFlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -57,7 +57,7 @@ func plainFlagError(err error) error {
 		must = errSize.Error()
 	case errors.Is(err, strconv.ErrRange):
 		must = "the number is too large"
-	case kind == "bool":
+	case kind == "bool", kind == "true|false":
 		must = "must be true or false"
 	case kind == "duration":
 		must = "must be a duration with units, such as 30s or 12h"

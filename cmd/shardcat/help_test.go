@@ -54,7 +54,7 @@ func checkExample(t *testing.T, root *cobra.Command, where string, words []strin
 	}
 }
 
-// TestEveryFlagSaysWhatItIs: its help says what it means, and what holds without it.
+// TestEveryFlagSaysWhatItIs: its help reports what it means, and what holds without it.
 func TestEveryFlagSaysWhatItIs(t *testing.T) {
 	a := newApp(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})
 	var visit func(c *cobra.Command)
@@ -109,5 +109,55 @@ func TestManPages(t *testing.T) {
 	}
 	if got := manText(".a-b\n'c\\d"); got != "\\&.a\\-b\n\\&'c\\ed" {
 		t.Errorf("escaped: %q", got)
+	}
+}
+
+// TestHelpIsGrouped: the root's help lists every command under a heading and each global flag once; the help of a command names them
+// without listing them.
+func TestHelpIsGrouped(t *testing.T) {
+	_, help := runIn(t, "--help")
+	root := newApp(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}).rootCommand()
+	for _, heading := range []string{"Query:", "Change data:", "Tables:", "Maintenance:", "Service and setup:", "Single files:"} {
+		if strings.Count(help, "\n"+heading+"\n") != 1 {
+			t.Errorf("heading %q: %s", heading, help)
+		}
+	}
+	for _, c := range root.Commands() {
+		if !c.Hidden && c.GroupID == "" || strings.Contains(help, "Additional Commands") {
+			t.Errorf("%s belongs to no group", c.Name())
+		}
+	}
+	_, of := runIn(t, "scan", "--help")
+	if !strings.Contains(of, "Global flags, such as --catalog, --warehouse, --config and --json: see shardcat --help") {
+		t.Errorf("the help of a command does not name the global flags: %s", of)
+	}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if n := strings.Count(help, "\n      --"+f.Name+" "); n != 1 && !f.Hidden {
+			t.Errorf("--%s is listed %d times", f.Name, n)
+		}
+		if strings.Contains(of, "\n      --"+f.Name+" ") {
+			t.Errorf("the help of scan lists --%s", f.Name)
+		}
+	})
+}
+
+// TestDefaultsAreStatedOnce: no line of docs/cli.md has two defaults of the same flag.
+func TestDefaultsAreStatedOnce(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := 0
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "| `--") {
+			continue
+		}
+		flags++
+		if n := strings.Count(line, "(default") + strings.Count(line, "; default"); n > 1 {
+			t.Errorf("%d defaults: %s", n, line)
+		}
+	}
+	if flags < 300 {
+		t.Errorf("only %d flags were found", flags)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // shown is how many names an error suggests.
 const shown = 3
 
-// Names lists the names closest to what was asked for, as words for an error: "a, b, c".
+// Names lists the names closest to what was requested, as words for an error: "a, b, c".
 func Names(asked string, there []string) string {
 	type candidate struct {
 		text     string

@@ -1,4 +1,4 @@
-// Package fakeclock gives tests a clock that stands still until it is told, and a store whose objects were
+// Package fakeclock gives tests a clock that stands still until it is advanced, and a store whose objects were
 // written at that clock's times.
 package fakeclock
 

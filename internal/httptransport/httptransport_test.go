@@ -86,7 +86,7 @@ func TestOnce(t *testing.T) {
 	resp.Body.Close()
 }
 
-// TestWatch: each request is told, with its kind; one that goes by another transport is told once.
+// TestWatch: each request is reported, with its kind; one that goes by another transport is reported once.
 func TestWatch(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()

@@ -12,7 +12,7 @@ import (
 // least is the size from which on clearing costs more than what is done here instead.
 const least = 4 << 10
 
-// Bytes gives n bytes, aligned to eight, that hold anything: whoever asks writes all of them, or lets go of them. The memory is
+// Bytes gives n bytes, aligned to eight, that hold anything: the caller writes all of them, or lets go of them. The memory is
 // the garbage collector's, as any slice's.
 func Bytes(n int) []byte {
 	if n < least {
@@ -21,7 +21,7 @@ func Bytes(n int) []byte {
 	}
 	var b strings.Builder // the only one in the standard library that gives memory uncleared
 	b.Grow(n)
-	b.WriteByte(0) // where there is nothing, String says nothing of the memory
+	b.WriteByte(0) // where there is nothing, String states nothing of the memory
 	return unsafe.Slice(unsafe.StringData(b.String()), n)
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 )
 
-// visit is one run of a service over one table. Whatever changes the table is done under its lease, which is taken when the first work is
+// maintenanceRun is one run of a service over one table. Whatever changes the table is done under its lease, which is taken when the first work is
 // found and kept to the end: a table at rest costs no lease. Collection has a lease of its own, which `shardcat gc` takes too.
-type visit struct {
+type maintenanceRun struct {
 	service *Service
 	table   *catalog.Table
 	in      *Effective
@@ -23,12 +23,12 @@ type visit struct {
 	held *Quarantine
 	// refused is why a collection was, empty if none was.
 	refused string
-	// left is the plan of what is still to do, nil if only a new one tells: a table at rest, as most are, is planned once.
+	// left is the plan of what is still to do, nil if only a new one reports: a table at rest, as most are, is planned once.
 	left *Plan
 }
 
 // take takes the lease, or reports that another process has it, which does the work then: no failure.
-func (v *visit) take(ctx context.Context) (bool, error) {
+func (v *maintenanceRun) take(ctx context.Context) (bool, error) {
 	if v.lease != nil || v.run.Lease == LeaseBusy {
 		return v.lease != nil, nil
 	}
@@ -45,17 +45,17 @@ func (v *visit) take(ctx context.Context) (bool, error) {
 	return true, v.table.Refresh(ctx) // who held the lease before may have done it all
 }
 
-// check is asked before each commit.
-func (v *visit) check(ctx context.Context) error { return v.lease.Check(ctx) }
+// check is called before each commit.
+func (v *maintenanceRun) check(ctx context.Context) error { return v.lease.Check(ctx) }
 
-func (v *visit) leave(ctx context.Context) {
+func (v *maintenanceRun) leave(ctx context.Context) {
 	if v.lease != nil {
 		v.lease.Release(ctx)
 	}
 }
 
-// keep drops what retention says, compacts, expires, builds indexes and collects.
-func (v *visit) keep(ctx context.Context) error {
+// keep drops what retention states, compacts, expires, builds indexes and collects.
+func (v *maintenanceRun) keep(ctx context.Context) error {
 	if err := v.retain(ctx); err != nil {
 		return fmt.Errorf("retention: %w", err)
 	}
@@ -69,7 +69,7 @@ func (v *visit) keep(ctx context.Context) error {
 }
 
 // options are those of compaction in this run.
-func (v *visit) options() Options {
+func (v *maintenanceRun) options() Options {
 	s := v.service
 	return Options{Fence: v.check, Quarantine: v.held, Log: s.o.Log, Tracer: s.o.Tracer, Progress: func(p Progress) {
 		s.mu.Lock()
@@ -82,7 +82,7 @@ func (v *visit) options() Options {
 
 // resume commits what processes wrote that died. Only until it was done once it looks for named runs too: those are among the records
 // of every job of the last months.
-func (v *visit) resume(ctx context.Context) ([]Result, error) {
+func (v *maintenanceRun) resume(ctx context.Context) ([]Result, error) {
 	s := v.service
 	s.mu.Lock()
 	t := s.tables[v.table.Name()]
@@ -100,8 +100,8 @@ func (v *visit) resume(ctx context.Context) ([]Result, error) {
 	return done, err
 }
 
-// compact does what a plan says, and finishes what processes that died have left.
-func (v *visit) compact(ctx context.Context) (err error) {
+// compact does what a plan states, and finishes what processes that died have left.
+func (v *maintenanceRun) compact(ctx context.Context) (err error) {
 	policy := v.in.Policy
 	if v.left, err = NewPlan(ctx, v.table, policy); err != nil || len(v.left.Groups) == 0 {
 		return err
@@ -130,8 +130,8 @@ func (v *visit) compact(ctx context.Context) (err error) {
 	return errors.Join(err, v.held.forget(ctx, v.table))
 }
 
-// quarantine reads the table's, which holds nothing back if somebody asked for the run.
-func (v *visit) quarantine(ctx context.Context) (err error) {
+// quarantine reads the table's, which holds nothing back if somebody requested the run.
+func (v *maintenanceRun) quarantine(ctx context.Context) (err error) {
 	s := v.service
 	if v.held, err = LoadQuarantine(ctx, v.table, s.o.Now); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (v *visit) quarantine(ctx context.Context) (err error) {
 }
 
 // retain drops the shards that are older than the table's retention, or than what its settings say.
-func (v *visit) retain(ctx context.Context) error {
+func (v *maintenanceRun) retain(ctx context.Context) error {
 	s, t, u := v.service, v.table, v.in.upkeep
 	age, err := t.Retention()
 	if age = cmp.Or(u.retention, age); err != nil || age == 0 || !s.isDue(t.Name(), retaining, u.retain) {
@@ -178,7 +178,7 @@ func (v *visit) retain(ctx context.Context) error {
 
 // expire takes old snapshots out of the table's metadata. On a table that others write to all the time a race may be lost: no failure,
 // the next run goes on.
-func (v *visit) expire(ctx context.Context) error {
+func (v *maintenanceRun) expire(ctx context.Context) error {
 	s, t, u := v.service, v.table, v.in.upkeep
 	if u.expire < 0 || !s.isDue(t.Name(), expiring, u.expiry) {
 		return nil
@@ -211,9 +211,9 @@ func (v *visit) expire(ctx context.Context) error {
 	return nil
 }
 
-// index builds the indexes that the table's property asks for where shards lack them, once for each of its values: new
-// shards get theirs as they are written. A lost race is no failure; the next run goes on.
-func (v *visit) index(ctx context.Context) error {
+// index builds the indexes that the table's property requires where shards lack them, once for each of its values: new
+// shards get theirs as they are written. A lost race is not a failure; the next run goes on.
+func (v *maintenanceRun) index(ctx context.Context) error {
 	s, t := v.service, v.table
 	want := t.Properties()[catalog.IndexesProperty]
 	s.mu.Lock()
@@ -241,7 +241,7 @@ func (v *visit) index(ctx context.Context) error {
 }
 
 // keyIndexes brings the table's key indexes to its shards: those that writers have added, and those that compaction has made.
-func (v *visit) keyIndexes(ctx context.Context) error {
+func (v *maintenanceRun) keyIndexes(ctx context.Context) error {
 	if !v.table.HasKeyIndexes() {
 		return nil
 	}
@@ -254,9 +254,9 @@ func (v *visit) keyIndexes(ctx context.Context) error {
 	return nil
 }
 
-// collect deletes what nothing reaches any more, if it is time to. Another collector at work is no failure, but it may be a dead one,
+// collect deletes what nothing reaches any more, if it is time to. Another collector at work is not a failure, but it may be a dead one,
 // whose lease has not ended: the next run tries again.
-func (v *visit) collect(ctx context.Context) error {
+func (v *maintenanceRun) collect(ctx context.Context) error {
 	s, t := v.service, v.table
 	if !s.isDue(t.Name(), collecting, v.in.upkeep.collect) {
 		return nil

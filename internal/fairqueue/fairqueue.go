@@ -32,7 +32,7 @@ type line struct {
 	waiters []chan struct{}
 }
 
-// New makes n places. Up to longest requests wait for one, half of them of one client, for as long as patience.
+// New makes n places. Up to longest requests wait for one, half of them of one client, at most for patience.
 func New(n, longest int, patience time.Duration) *Places {
 	return &Places{patience: patience, longest: longest, perClient: max(1, longest/2), free: n}
 }

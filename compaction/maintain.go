@@ -15,11 +15,11 @@ type upkeep struct {
 	schedule Schedule
 	jitter   float64
 	paused   bool
-	// retention is the age from which on rows are dropped; 0 if the table's own property tells.
+	// retention is the age from which on rows are dropped; 0 if the table's own property reports.
 	retention time.Duration
 	// expire is the age from which on snapshots expire, negative for never.
 	expire time.Duration
-	// retain, expiry and collect say when these are done: the zero value with every run, nil never.
+	// retain, expiry and collect report when these are done: the zero value with every run, nil never.
 	retain, expiry, collect *Schedule
 	// minAge, deleteDelay and ratio are those of collections, 0 for the service's.
 	minAge, deleteDelay time.Duration
@@ -52,7 +52,7 @@ var serviceSettings = []setting{
 	{"pause", "suspend maintenance of the table",
 		func(r *rules, text string) (err error) { r.paused, err = strconv.ParseBool(text); return err },
 		func(r *rules) string { return strconv.FormatBool(r.paused) }, true},
-	{"retention", "age from which rows are dropped by whole shards, or table for the value of its property " + catalog.RetentionProperty + " says",
+	{"retention", "age from which rows are dropped by whole shards, or table for the value of its property " + catalog.RetentionProperty,
 		func(r *rules, text string) (err error) { r.retention, err = parseRetention(text); return err },
 		func(*rules) string { return "table" }, false},
 	{"retention-schedule", "schedule of this step: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **Schedule { return &r.retain }),
@@ -177,8 +177,8 @@ func (s *Service) did(name catalog.Name, c chore) {
 	}
 }
 
-// looked is what a run found.
-type looked struct {
+// measurement is the state of a table that a run found.
+type measurement struct {
 	upkeep
 	shards, records, bytes      int64
 	groups                      int
@@ -193,7 +193,7 @@ type looked struct {
 }
 
 // work does everything that is due for a table.
-func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look looked, err error) {
+func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look measurement, err error) {
 	look.upkeep = defaultUpkeep
 	above, err := s.levelsAbove(ctx, name.Namespace)
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 		return look, err
 	}
 	look.upkeep, look.settled = in.upkeep, true
-	v := &visit{service: s, table: t, in: in, run: run}
+	v := &maintenanceRun{service: s, table: t, in: in, run: run}
 	defer v.leave(ctx)
 	if !look.paused {
 		err = v.keep(ctx)
@@ -239,7 +239,7 @@ func (s *Service) work(ctx context.Context, name catalog.Name, run *Run) (look l
 }
 
 // hold takes down what is in quarantine.
-func (l *looked) hold(q *Quarantine) {
+func (l *measurement) hold(q *Quarantine) {
 	groups := q.Groups()
 	l.quarantined, l.problem = len(groups), q.problem()
 	for _, g := range groups {
@@ -247,8 +247,8 @@ func (l *looked) hold(q *Quarantine) {
 	}
 }
 
-// measure takes down the table's size and what is still to do: what a plan says, or a new one if it is nil.
-func (l *looked) measure(ctx context.Context, t *catalog.Table, policy Policy, plan *Plan, held *Quarantine) (err error) {
+// measure takes down the table's size and what is still to do: what a plan states, or a new one if it is nil.
+func (l *measurement) measure(ctx context.Context, t *catalog.Table, policy Policy, plan *Plan, held *Quarantine) (err error) {
 	d := t.Describe()
 	l.shards, l.records, l.bytes, l.targetSize = d.Shards, d.Records, d.DataBytes, policy.withDefaults().TargetSize
 	if plan == nil {

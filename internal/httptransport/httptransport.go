@@ -3,9 +3,9 @@
 //
 //   - A redirect to another host is refused, before a byte is sent there: libraries put tokens and signatures
 //     into requests below the layer that would strip them.
-//   - A read that is one request stays one request (Once): libraries that ask again for a broken body, out of
+//   - A read that is one request stays one request (Once): libraries that retry for a broken body, out of
 //     sight of the layer that counts and paces attempts, are stopped at the second.
-//   - Every request that is made is told to who counts them (Watch).
+//   - Every request that is made is reported to the counter of its context (Watch).
 package httptransport
 
 import (
@@ -51,7 +51,7 @@ type watch struct {
 	each func(Kind)
 }
 
-// Watch gives a context in which each is told of every request before it is made, whatever library makes it.
+// Watch gives a context in which each is notified of every request before it is made, whatever library makes it.
 func Watch(ctx context.Context, each func(Kind)) context.Context {
 	return context.WithValue(ctx, watchKey{}, &watch{each: each})
 }
@@ -64,7 +64,7 @@ func Answered(ctx context.Context, answer func(*http.Response)) context.Context 
 }
 
 // Request lets a library make one request of a kind. Where no transport of this package saw it, because the
-// library's client is a stranger's, who watches the context is told of one all the same.
+// library's client is a stranger's, who watches the context is notified of one all the same.
 func Request(ctx context.Context, kind Kind, do func() error) error {
 	w, ok := ctx.Value(watchKey{}).(*watch)
 	if !ok {

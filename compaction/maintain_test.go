@@ -99,7 +99,7 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// A hundred tables share one worker that needs a minute for each: a table with a large backlog comes more often than its neighbours, and none
+// A hundred tables share one worker that needs a minute for each: a table with a large backlog comes more often than the others, and none
 // waits longer than a few rounds.
 func TestFairShares(t *testing.T) {
 	const tables, minutes = 100, 3000
@@ -112,7 +112,7 @@ func TestFairShares(t *testing.T) {
 	large := catalog.Name{Namespace: "default", Table: "t0"}
 	for i := range tables {
 		n := catalog.Name{Namespace: "default", Table: fmt.Sprint("t", i)}
-		at := &tended{schedule: every, status: TableStatus{Table: n, State: Waiting, NextRun: now}}
+		at := &tableState{schedule: every, status: TableStatus{Table: n, State: Waiting, NextRun: now}}
 		if n == large {
 			at.status.BacklogShards = 1000
 		}
@@ -135,7 +135,7 @@ func TestFairShares(t *testing.T) {
 		now = now.Add(time.Minute)
 		at := s.tables[n]
 		backlog := at.status.BacklogShards
-		look := looked{upkeep: upkeep{schedule: every}, backlogShards: backlog} // writers are as fast as the service
+		look := measurement{upkeep: upkeep{schedule: every}, backlogShards: backlog} // writers are as fast as the service
 		at.finish(look, Run{}, nil, now)
 	}
 	if longest > 3*tables*time.Minute {
