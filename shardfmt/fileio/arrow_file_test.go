@@ -140,7 +140,7 @@ func TestArrowFooterDamage(t *testing.T) {
 	for _, b := range blocks {
 		copy(b, blocks[39])
 	}
-	// each of them lies in the file, and all together are no longer than it: rows come again, as often as the footer says, and no more
+	// each of them lies in the file, and all together are no longer than it: rows come again, as often as the footer states, and no more
 	if got, err := rowsIn(t, SourceOptions{Format: Arrow, Stdin: bytes.NewReader(file)}, "-"); err != nil || strings.Count(got, `"a":39`) != 40 {
 		t.Errorf("a block 40 times: %q, %v", got, err)
 	}

@@ -19,7 +19,7 @@ type arrowSink struct {
 	write  func(arrow.RecordBatch) error
 	close  func() error
 	report *arrowtype.Report
-	// fields say what may be null: Arrow's writers take a null of a required field for the value after it.
+	// fields report what may be null: Arrow's writers take a null of a required field for the value after it.
 	fields []*schema.Node
 }
 

@@ -58,7 +58,7 @@ type arrowFile struct {
 	body io.ReadCloser
 	// spooled is the temporary file, nil where the input is an object that is no longer than it was.
 	spooled random
-	// err is an error of the store, which says nothing of the file.
+	// err is an error of the store, which states nothing of the file.
 	err error
 }
 

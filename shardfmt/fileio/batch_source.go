@@ -88,7 +88,7 @@ func newBatchSource(ctx context.Context, sp *blobio.Client, inputs []input, o So
 	return s, nil
 }
 
-// findSchema takes the schema from the first input, and extends it by those of the others if asked to.
+// findSchema takes the schema from the first input, and extends it by those of the others if requested to.
 func (s *batchSource) findSchema(ctx context.Context) error {
 	all := s.inputs
 	if err := s.open(ctx); err != nil {
@@ -258,7 +258,7 @@ func (s *batchSource) tell(r *arrowtype.Report) {
 // Schema implements Source.
 func (s *batchSource) Schema() *schema.Schema { return s.schema }
 
-// Next implements Source: batches of a file that are larger than asked for are cut.
+// Next implements Source: batches of a file that are larger than requested are cut.
 func (s *batchSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	b, err := s.nextBatch(ctx)
 	if err != nil {

@@ -217,7 +217,7 @@ func TestDecimalsGetOneScale(t *testing.T) {
 	}
 }
 
-// typeOfDecimal writes one record with a decimal d, and tells the Arrow type that a reader finds.
+// typeOfDecimal writes one record with a decimal d, and reports the Arrow type that a reader finds.
 func typeOfDecimal(t *testing.T, row string, format fileio.Format, o fileio.SinkOptions) (string, error) {
 	t.Helper()
 	s := parse(t, "d: Decimal")
@@ -323,7 +323,7 @@ func TestParquetOfPandas(t *testing.T) {
 	}
 }
 
-// parquetOfSpans writes a column of durations as pandas does: as numbers, under an Arrow schema that says better.
+// parquetOfSpans writes a column of durations as pandas does: as numbers, under an Arrow schema that states better.
 func parquetOfSpans(t *testing.T) string {
 	t.Helper()
 	said, err := arrowtype.MarshalSchema(arrow.NewSchema([]arrow.Field{{Name: "f", Type: arrow.FixedWidthTypes.Duration_ns, Nullable: true}}, nil))

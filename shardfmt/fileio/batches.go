@@ -39,7 +39,7 @@ func newBatchBuilder(s *schema.Schema) *batchBuilder {
 // field is the builder of a column.
 func (b *batchBuilder) field(i int) array.Builder { return b.fields[i] }
 
-// reserve makes room for as much as the last batch took.
+// reserve makes space for as much as the last batch took.
 func (b *batchBuilder) reserve() {
 	for _, f := range b.fields {
 		if b.rows > 0 && !arrow.IsNested(storageBuilder(f).Type().ID()) {
@@ -82,7 +82,7 @@ func (b *textBuilder) AppendNull() {
 	b.append(nil)
 }
 
-// Reserve implements array.Builder: of data, it makes room for as much as there was before.
+// Reserve implements array.Builder: of data, it makes space for as much as there was before.
 func (b *textBuilder) Reserve(n int) {
 	if len(b.starts) == 0 {
 		b.starts, b.data = make([]int64, 0, n+1), make([]byte, 0, b.size)

@@ -94,7 +94,7 @@ func TestCodedStream(t *testing.T) {
 	}
 }
 
-// A stream that says its batches to be of other types than they are, or doesn't say, is damage.
+// A stream that states its batches to be of other types than they are, or does not state, is damage.
 func TestCodedStreamOfOtherTypes(t *testing.T) {
 	b, _ := mixed(t, 10, false)
 	f, err := newParquet(t.Context(), inMemory{bytes.NewReader(b)}, SourceOptions{coded: true}.withDefaults(), true)
@@ -126,7 +126,7 @@ func TestCodedStreamOfOtherTypes(t *testing.T) {
 	}
 }
 
-// A source gives codes to who asks for them, and values to who doesn't; a code that the dictionary of a damaged file has no entry for is refused with
+// A source gives codes to the caller, and values to who doesn't; a code that the dictionary of a damaged file has no entry for is refused with
 // the object's name.
 func TestSourceOfCodes(t *testing.T) {
 	b, want := mixed(t, 1000, true)

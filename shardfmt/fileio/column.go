@@ -15,7 +15,7 @@ import (
 type column interface {
 	// value appends the value under the cursor, which is not null.
 	value(c *cursor) error
-	// null appends a null, or tells that the node has none.
+	// null appends a null, or reports that the node has none.
 	null() error
 }
 
@@ -30,7 +30,7 @@ type readState struct {
 	exact bool
 	// exactTimes refuses times with digits below 100 ns instead of cutting them.
 	exactTimes bool
-	// texts are the top-level columns that were asked to be String: they hold any JSON value as its text.
+	// texts are the top-level columns that were requested to be String: they hold any JSON value as its text.
 	texts map[string]bool
 }
 

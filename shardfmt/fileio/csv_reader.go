@@ -47,7 +47,7 @@ func (r *csvRecord) cell(i int) []byte {
 	return r.text[c>>32 : uint32(c)>>1]
 }
 
-// null tells the unquoted empty field.
+// null reports the unquoted empty field.
 func (r *csvRecord) null(i int) bool { return !r.quoted(i) && len(r.cell(i)) == 0 }
 
 // csvCopies keeps copies of records, many in one piece of memory.
@@ -92,7 +92,7 @@ type csvDialect struct {
 	blanks bool
 }
 
-// dialect is what the options say of it; comma is 0 where it is told from the input.
+// dialect is set by the options; comma is 0 where it is detected in the input.
 func (o SourceOptions) dialect() csvDialect {
 	d := csvDialect{comma: o.Comma, quote: '"', escape: o.Escape, comment: o.Comment, skip: o.Skip, blanks: o.Header == NoHeader}
 	if o.Quote != 0 {
@@ -112,7 +112,7 @@ func (o SourceOptions) dialect() csvDialect {
 type csvReader struct {
 	csvDialect
 	lines *texts
-	// sniff: the comma is told from each input by itself.
+	// sniff: the comma is detected in each input by itself.
 	sniff bool
 	// begun: what stands before the first record of the open input was read.
 	begun, first bool
@@ -124,13 +124,13 @@ type csvReader struct {
 	invalid error
 }
 
-// newCSVReader reads by the comma of the dialect, or tells it from the inputs.
+// newCSVReader reads by the comma of the dialect, or detects it in the inputs.
 func newCSVReader(lines *texts, d csvDialect) *csvReader {
 	return &csvReader{csvDialect: d, lines: lines, sniff: d.comma == 0}
 }
 
 // begin opens the next input, if none is open, and reads what stands before its first record: lines to skip, blank lines, comments, and
-// the line by which Excel says the separator.
+// the line by which Excel states the separator.
 func (r *csvReader) begin(ctx context.Context) error {
 	if r.begun {
 		return nil
@@ -187,7 +187,7 @@ func (r *csvReader) skipBlanks() error {
 	}
 }
 
-// excelComma reads the line sep=C, by which Excel says the separator; 0 without one.
+// excelComma reads the line sep=C, by which Excel states the separator; 0 without one.
 func (r *csvReader) excelComma() (byte, error) {
 	const name = "sep="
 	for n := range len(name) { // no byte is waited for behind one that differs
@@ -207,7 +207,7 @@ func (r *csvReader) excelComma() (byte, error) {
 	return comma, err
 }
 
-// next reads a record, valid until the next call; io.EOF after the last of all inputs. first tells that it is the
+// next reads a record, valid until the next call; io.EOF after the last of all inputs. first reports that it is the
 // first of its input. After an error that recoverable takes, the next record can be read.
 func (r *csvReader) next(ctx context.Context) (rec *csvRecord, first bool, err error) {
 	for {
@@ -419,7 +419,7 @@ type recordError struct{ error }
 
 func (e recordError) Unwrap() error { return e.error }
 
-// recoverable says that the next record can be read.
+// recoverable reports that the next record can be read.
 func (r *csvReader) recoverable(err error) error {
 	return recordError{located(err, r.record.input, r.record.line)}
 }

@@ -87,7 +87,7 @@ func (c csvRenderer) field(a arrow.Array) render {
 	}
 }
 
-// texts renders strings. Which of the characters that ask for quotes there are at all is looked at once.
+// texts renders strings. Which of the characters that request quotes there are at all is looked at once.
 func (c csvRenderer) texts(a *array.LargeString) render {
 	var special []byte
 	for _, b := range [...]byte{c.comma, '"', '\r', '\n'} {
@@ -130,7 +130,7 @@ func appendQuoted(dst []byte, text string) []byte {
 	return append(append(dst, text...), '"')
 }
 
-// isHarmless tells the arrays whose values are written by isHarmlessByte's characters alone, at least one each.
+// isHarmless reports the arrays whose values are written by isHarmlessByte's characters alone, at least one each.
 func isHarmless(a arrow.Array) bool {
 	switch a.(type) {
 	case *array.Float32, *array.Float64, *array.Boolean, *arrowtype.DateTimeArray, *arrowtype.TimeSpanArray, *arrowtype.DecimalArray, *extensions.UUIDArray:
@@ -139,7 +139,7 @@ func isHarmless(a arrow.Array) bool {
 	return integerRender(a) != nil
 }
 
-// isHarmlessByte reports what numbers, times and guids are written with: never what CSV gives a meaning, but somebody may ask for fields
+// isHarmlessByte reports what numbers, times and guids are written with: never what CSV gives a meaning, but somebody may request fields
 // that are parted by one of these.
 func isHarmlessByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '.' || c == ':' || c == '-' || c == '+' || c == ' '

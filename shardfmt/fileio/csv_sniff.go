@@ -42,7 +42,7 @@ const (
 	sniffBytes   = 256 << 10
 )
 
-// sniffComma tells the separator of an input from its first records: the one by which most of them have as many fields
+// sniffComma reports the separator of an input from its first records: the one by which most of them have as many fields
 // as the first, and among equals the one that makes most fields. A name that ends in .tsv means tabs.
 func sniffComma(t *texts, d csvDialect) byte {
 	if strings.Contains(strings.ToLower(t.name()), ".tsv") {
@@ -80,7 +80,7 @@ func ahead(t *texts, n int) []byte {
 }
 
 // consistency counts the fields of the first record by a separator, and the share of records that have as many. What
-// stands in quotes parts nothing. whole tells that the last record is whole.
+// stands in quotes parts nothing. whole reports that the last record is whole.
 func consistency(head []byte, d csvDialect, whole bool) (fields int, share float64) {
 	var counts []int
 	count, quoted, start := 1, false, true // start: of a field

@@ -30,9 +30,9 @@ type csvSource struct {
 	inText []bool
 	noted  []bool
 	state  *readState
-	// sniff tells headers.
+	// sniff reports headers.
 	sniff *inference
-	// header is the names of the fields of the input at hand.
+	// header is the names of the fields of the input available.
 	header []string
 	// withHeader: inputs begin with a header, or not; nil until the first one was looked at.
 	withHeader *bool
@@ -251,7 +251,7 @@ func (g *cellGuesses) record(rec *csvRecord) error {
 	return nil
 }
 
-// next reads the next record that is no header and no blank line.
+// next reads the next record that is not a header and no blank line.
 func (s *csvSource) next(ctx context.Context) (*csvRecord, error) {
 	for {
 		if s.withHeader == nil {
@@ -346,7 +346,7 @@ func (s *csvSource) begin(rec *csvRecord) error {
 	return nil
 }
 
-// inferred tells InferenceOf.
+// inferred reports InferenceOf.
 func (s *csvSource) inferred() *Inference { return s.found }
 
 // Schema implements Source.

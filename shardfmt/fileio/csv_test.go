@@ -150,7 +150,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableCutsNoNumbers: pages are measured one by one, and what has no room is left out by columns.
+// TestTableCutsNoNumbers: pages are measured one by one, and what has no space is left out by columns.
 func TestTableCutsNoNumbers(t *testing.T) {
 	var lines, wide, row strings.Builder
 	for i := range 5000 {

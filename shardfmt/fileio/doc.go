@@ -6,7 +6,7 @@
 //
 // # Values in text
 //
-// Package valuetext says how single values are written. In NDJSON every field is present and null is
+// Package valuetext reports how single values are written. In NDJSON every field is present and null is
 // printed; 64-bit integers are plain numbers and never pass through a float64; NaN and the infinities are
 // strings, and so are decimals; byte strings are base64 with padding; a map is an array of
 // {"key": …, "value": …}; a union is the bare value, read as the first declared variant that holds it

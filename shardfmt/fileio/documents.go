@@ -14,7 +14,7 @@ type document struct {
 	text  []byte
 	input string
 	line  int64
-	// row counts the elements of an array from 1; it is 0 where lines tell records apart.
+	// row counts the elements of an array from 1; it is 0 where lines distinguish records.
 	row int64
 }
 
@@ -185,7 +185,7 @@ func (d *documents) separator() (byte, error) {
 	return first, err
 }
 
-// value takes the text of one value, of at most maxRecord bytes; what is no object or array ends before a separator.
+// value takes the text of one value, of at most maxRecord bytes; what is not an object or array ends before a separator.
 func (d *documents) value(first byte) ([]byte, error) {
 	d.text = d.text[:0]
 	scan := jsonScan{}

@@ -25,7 +25,7 @@ const (
 	Windows1252  Encoding = "windows-1252"
 )
 
-// Encodings are those that can be asked for.
+// Encodings are those that can be requested.
 var Encodings = []Encoding{UTF8, UTF16LE, UTF16BE, Latin1, Windows1252}
 
 // Byte order marks.
@@ -38,7 +38,7 @@ var (
 	errUTF32 = errors.New("UTF-32 is not supported: convert it to UTF-8 first (iconv -f UTF-32 -t UTF-8)")
 )
 
-// detectEncoding tells UTF-16 from UTF-8 by the first bytes of a text.
+// detectEncoding distinguishes UTF-16 from UTF-8 by the first bytes of a text.
 func detectEncoding(head []byte) (Encoding, error) {
 	switch {
 	case bytes.HasPrefix(head, bom32LE), bytes.HasPrefix(head, bom32BE):
@@ -99,7 +99,7 @@ func (e Encoding) validate() error {
 type decoder struct {
 	from *bufio.Reader
 	rune func(r *bufio.Reader) (rune, error)
-	// rest is the part of a character that the last read had no room for.
+	// rest is the part of a character that the last read had no space for.
 	rest []byte
 	err  error
 }

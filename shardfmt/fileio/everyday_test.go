@@ -69,7 +69,7 @@ func TestEverydayText(t *testing.T) {
 	}
 }
 
-// What was taken for what is said, once.
+// What was taken for what is reported, once.
 func TestNotesOnText(t *testing.T) {
 	for _, c := range []struct{ name, text, schema, want string }{
 		{"d.csv", "d\n2024-01-05\n2024-01-06\n", "", `dates are read as midnight UTC (--time-zone)`},
@@ -106,7 +106,7 @@ func TestNotesOnText(t *testing.T) {
 	}
 }
 
-// An inference tells types, nulls and examples.
+// An inference reports types, nulls and examples.
 func TestInferenceIsTold(t *testing.T) {
 	_, paths := write(t, "r.csv", "n;s\n1;x\nNA;\n3;z\n")
 	src, err := open(t, fileio.SourceOptions{}, paths...)

@@ -279,7 +279,7 @@ func TestExternalParquetLookup(t *testing.T) {
 	if len(shard.Stripes()) != 5 {
 		t.Errorf("%d stripes", len(shard.Stripes()))
 	}
-	// One row by position: page map, and then its page; the footer is at hand.
+	// One row by position: page map, and then its page; the footer is available.
 	rows, used := read(shardfmt.ScanOptions{Columns: []string{"text"}, Start: 4712, End: 4713})
 	if rows != 1 || used.Gets > 2 || used.GetBytes > 16<<10 {
 		t.Errorf("%d rows with %+v", rows, used)
@@ -304,7 +304,7 @@ func TestExternalParquetFindsDictionaries(t *testing.T) {
 	}
 }
 
-// Old releases of DuckDB count the header of the dictionary page short where the footer says where data begin.
+// Old releases of DuckDB count the header of the dictionary page short where the footer reports where data begin.
 func TestExternalParquetFindsTheEndOfDictionaries(t *testing.T) {
 	sp := blobio.NewClient()
 	t.Cleanup(func() { sp.Close() })

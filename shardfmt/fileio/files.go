@@ -44,7 +44,7 @@ func HoldsBatches(f Format) bool {
 // ErrUnknownFormat is an object whose format neither its name nor its bytes tell.
 var ErrUnknownFormat = errors.New("format not detected from name or content")
 
-// Detect tells the format of an object by its name or else by its first and last bytes.
+// Detect reports the format of an object by its name or else by its first and last bytes.
 func Detect(ctx context.Context, st fileformat.Store, url string) (Format, error) {
 	if f, ok := formatOf(url); ok {
 		return f, nil

@@ -27,7 +27,7 @@ type Source interface {
 // CodedSource is a Source that has values which repeat as codes, where its files do.
 type CodedSource interface {
 	Source
-	// NextCoded is Next, but some columns may be coded, as arrowtype.Codable says: arrays of Arrow's dictionary type. The batch is valid until the
+	// NextCoded is Next, but some columns may be coded, as arrowtype.Codable states: arrays of Arrow's dictionary type. The batch is valid until the
 	// next call, which may use its memory again. Whoever calls it doesn't call Next.
 	NextCoded(ctx context.Context) (arrow.RecordBatch, error)
 }
@@ -36,7 +36,7 @@ type CodedSource interface {
 type Sink interface {
 	// Write takes a batch in canonical types; it keeps no reference to it.
 	Write(batch arrow.RecordBatch) error
-	// Close writes what is left; it does not close the underlying writer.
+	// Close writes the rest; it does not close the underlying writer.
 	Close() error
 }
 
@@ -57,7 +57,7 @@ const (
 	Layer       Format = "layer"
 )
 
-// UnknownFields says what happens to a field of a record that the schema lacks.
+// UnknownFields reports what happens to a field of a record that the schema lacks.
 type UnknownFields string
 
 // ErrorOnUnknown fails and names the record, ExtendByUnknown adds the field to the end of the schema, which
@@ -178,7 +178,7 @@ type SourceOptions struct {
 
 	// coded: columns of a file's batches may be codes of dictionaries of their types, of which the file's schema doesn't tell.
 	coded bool
-	// unlent and unshared: the process that reads Parquet asks for the bytes of its file, and sends its batches through a pipe, as it does
+	// unlent and unshared: the process that reads Parquet requests the bytes of its file, and sends its batches through a pipe, as it does
 	// where it can have neither the file nor shared memory.
 	unlent, unshared bool
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestHeadOfComplaints: what a reader's process says is kept up to a bound, and the rest is taken without an error.
+// TestHeadOfComplaints: what a reader's process states is kept up to a bound, and the rest is taken without an error.
 func TestHeadOfComplaints(t *testing.T) {
 	var h head
 	var w io.Writer = &h

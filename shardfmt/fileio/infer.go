@@ -22,12 +22,12 @@ type inference struct {
 	// fields counts the guesses below root.
 	fields int
 	rows   int64
-	// Where the record at hand stands.
+	// Where the record available stands.
 	input string
 	line  int64
 }
 
-// kind of value, as far as JSON tells it.
+// kind of value, as far as JSON shows it.
 type kind uint8
 
 const (
@@ -53,14 +53,14 @@ type guess struct {
 	// values counts those that are not null; example is the text of the first.
 	values  int64
 	example string
-	// notes say what a reader of the result should know.
+	// notes report what a reader of the result should know.
 	notes []string
 	// Of numbers: whether one is a fraction, is negative, is beyond Int64, UInt64 or a decimal.
 	fraction, negative, beyondInt64, beyondUint64, beyondDecimal bool
 	// Of text: whether one is no time, no guid; and how much the times say.
 	noTime, noGuid     bool
 	zoneless, dateOnly bool
-	// special: a string says NaN or infinity, which decides nothing by itself.
+	// special: a string states NaN or infinity, which decides nothing by itself.
 	special bool
 	// inCells: they are those of CSV, where what no number type holds is text.
 	inCells bool
@@ -117,7 +117,7 @@ func (in *inference) record(doc document, docs *documents) (int, error) {
 // ErrTooManyFields is a file with more fields than MaxFields.
 var ErrTooManyFields = fmt.Errorf("more than %d fields, which is the limit for one shard: drop some with a --schema that names those to keep and --unknown-fields drop, or keep objects with many keys whole as Dynamic", MaxFields)
 
-// maxMembers is how many members the objects below a record may have, taken together. Beyond it they are no structs
+// maxMembers is how many members the objects below a record may have, taken together. Beyond it they are not structs
 // but dictionaries, keyed by data, and become Dynamic.
 const maxMembers = 1000
 
@@ -204,7 +204,7 @@ func example(text []byte) string {
 	return strings.ToValidUTF8(string(text[:maxExample]), "") + "…"
 }
 
-// textual looks at a string: one that says NaN or infinity may stand among numbers.
+// textual looks at a string: one that states NaN or infinity may stand among numbers.
 func (in *inference) textual(g *guess, text []byte) {
 	switch string(text) {
 	case "NaN", "Infinity", "-Infinity":
@@ -265,7 +265,7 @@ func (in *inference) is(g *guess, k kind) bool {
 	return g.kind == k
 }
 
-// mix makes a field Dynamic, and says why.
+// mix makes a field Dynamic, and reports why.
 func (in *inference) mix(g *guess, why string) {
 	if g.kind != kindMixed {
 		g.notes = append(g.notes, why)

@@ -117,7 +117,7 @@ func datasetOf(prefix, url string) string {
 	return ""
 }
 
-// isFile reports whether a path, as it is written, is that of something in the file system: then it is no pattern.
+// isFile reports whether a path, as it is written, is that of something in the file system: then it is not a pattern.
 func isFile(arg string) bool {
 	_, err := os.Stat(arg)
 	return err == nil
@@ -129,7 +129,7 @@ func isFolderFormat(name string) bool {
 	return File(f) != nil && File(f).Folders
 }
 
-// folderOf is the folder of such a format that an object below prefix belongs to, or empty: its parts are no inputs by
+// folderOf is the folder of such a format that an object below prefix belongs to, or empty: its parts are not inputs by
 // themselves, for what they hold may be deleted.
 func folderOf(prefix, url string) string {
 	names := strings.Split(strings.TrimPrefix(url, prefix), "/")
@@ -292,7 +292,7 @@ var formats = map[string]Format{
 	".arrow": Arrow, ".arrows": Arrow, ".ipc": Arrow, ".feather": Arrow,
 }
 
-// formatOf is the format that a name tells, behind the ending of a compression.
+// formatOf is the format that a name reports, behind the ending of a compression.
 func formatOf(name string) (Format, bool) {
 	folder := strings.HasSuffix(name, "/")
 	name = strings.ToLower(path.Base(name))
@@ -310,7 +310,7 @@ func formatOf(name string) (Format, bool) {
 	return "", false
 }
 
-// FormatOf tells a format by the name of a file.
+// FormatOf reports a format by the name of a file.
 func FormatOf(name string) (Format, bool) { return formatOf(name) }
 
 // open starts reading an input from its beginning, unpacked.

@@ -158,7 +158,7 @@ func lookAhead(ctx context.Context, inputs []input, open func() *texts, o Source
 	}
 	err := l.gather(ctx, lines, o.InferWait)
 	for err == nil && o.Format == CSV && !l.ended() && !bytes.ContainsAny(l.head, "\r\n") {
-		err = l.more(ctx) // half a line tells nothing of its fields
+		err = l.more(ctx) // half a line reports nothing of its fields
 	}
 	if err != nil {
 		l.Close()

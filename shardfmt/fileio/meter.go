@@ -16,7 +16,7 @@ type meter struct {
 	tell        func(read, total int64)
 }
 
-// metered gives the inputs one meter, if o asks for it.
+// metered gives the inputs one meter, if o requests it.
 func metered(ctx context.Context, st fileformat.Store, inputs []input, o SourceOptions) error {
 	if o.Progress == nil {
 		return nil

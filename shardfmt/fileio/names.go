@@ -78,7 +78,7 @@ func (r *renamed) close() error {
 	return r.batchFile.close()
 }
 
-// Report reports which names were given, and what the file tells.
+// Report reports which names were given, and what the file reports.
 func (r *renamed) Report() *arrowtype.Report {
 	all := &arrowtype.Report{}
 	all.Merge(r.report)

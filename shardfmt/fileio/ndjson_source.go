@@ -174,7 +174,7 @@ func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {
 // Schema implements Source.
 func (s *ndjsonSource) Schema() *schema.Schema { return s.schema }
 
-// inferred tells InferenceOf.
+// inferred reports InferenceOf.
 func (s *ndjsonSource) inferred() *Inference { return s.found }
 
 // Next implements Source.
@@ -230,7 +230,7 @@ func (s *ndjsonSource) record(text []byte) error {
 	return s.cursor.end()
 }
 
-// notARecord says what stands where a JSON object should.
+// notARecord reports what stands where a JSON object should.
 func notARecord(c *cursor) error {
 	if c.peek() == '[' {
 		return errors.New("an array where a JSON object was expected as a record")

@@ -51,7 +51,7 @@ func writtenBatches(t *testing.T, s *arrow.Schema, batches ...arrow.RecordBatch)
 	return oneLine(rows), sink.Report()
 }
 
-// Types that Parquet lacks become those that it has, by themselves and inside of others, and the report says so.
+// Types that Parquet lacks become those that it has, by themselves and inside of others, and the report reports it.
 func TestParquetTypesThatItLacks(t *testing.T) {
 	list := func(t arrow.DataType) arrow.DataType { return arrow.ListOf(t) }
 	for _, c := range []struct {

@@ -39,7 +39,7 @@ type parquetFile struct {
 	body   io.Closer
 	// left is how many rows there are to read, most in a batch.
 	left, batch int64
-	// most bytes that a batch is taken for, where it is asked whether it has too many rows for them.
+	// most bytes that a batch is taken for in the check for too many rows.
 	most int64
 	// sent is a file of which each batch is copied to another process, which checks it.
 	sent bool
@@ -47,10 +47,10 @@ type parquetFile struct {
 	stored *arrow.Schema
 }
 
-// errNoReader is what a program gets that reads Parquet without having said by which process.
+// errNoReader is what a program gets that reads Parquet without having reported by which process.
 var errNoReader = errors.New("a process of its own reads Parquet: call fileio.ServeReader() as the first line of main, or set SourceOptions.InProcess for files that you trust")
 
-// openParquet opens a Parquet file in a process of its own (ServeReader), or in this one if the caller asks for that.
+// openParquet opens a Parquet file in a process of its own (ServeReader), or in this one if the caller requests that.
 func openParquet(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (batchFile, error) {
 	if !o.InProcess && !readsApart.Load() {
 		return nil, errNoReader

@@ -224,7 +224,7 @@ func (p *partitioned) Schema() *schema.Schema { return p.schema }
 // RowName names a row as the source does.
 func (p *partitioned) RowName(row int64) string { return p.origins.RowName(row) }
 
-// inferred tells InferenceOf.
+// inferred reports InferenceOf.
 func (p *partitioned) inferred() *Inference {
 	in := InferenceOf(p.Source)
 	if in == nil {

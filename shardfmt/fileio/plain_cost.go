@@ -352,7 +352,7 @@ const (
 	importRows  = 1 << 16
 	importBytes = 64 << 20
 	// freePlain times the limit, and most times what batches take, is what rows may become in all: work that a few
-	// bytes ask for, and that no memory bounds.
+	// bytes request, and that no memory bounds.
 	freePlain, mostPlain = 16, 512
 )
 

@@ -28,7 +28,7 @@ func plainly(err error) error {
 // contradiction is what Go's runtime means when it stops a library over a file.
 const contradiction = "lengths or positions in the file contradict each other"
 
-// libraryWords are the words of libraries and what is said instead; prefixes go.
+// libraryWords are the words of libraries and what is reported instead; prefixes go.
 var libraryWords = strings.NewReplacer(
 	"arrow/ipc: ", "", "arrow/array: ", "", "arrow: ", "", "parquet: ", "", "parquet/compress: ", "", "unknown error while reading: ", "",
 	"*parquet.", "", "unexpected EOF", "the bytes end too early", "eof exception", "the bytes end too early", "thrift", "footer",

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// foreignWords are names of libraries and of Go's runtime, which tell nothing to whoever has the file.
+// foreignWords are names of libraries and of Go's runtime, which report nothing to whoever has the file.
 var foreignWords = regexp.MustCompile(`runtime error|slice bounds|index out of range|makeslice|nil pointer|interface conversion|arrow/|[^.]arrow: |[^.]parquet: |thrift|unexpected EOF|eof exception|panic`)
 
 // Damaged files are refused in plain words, as damaged or not supported.
@@ -33,7 +33,7 @@ func TestDamagedFilesInPlainWords(t *testing.T) {
 	}
 }
 
-// A message keeps what it says of the file, and loses what it says of a library.
+// A message keeps what it states about the file, and loses what it states about a library.
 func TestPlainText(t *testing.T) {
 	for text, want := range map[string]string{
 		`column "a", row group 2: parquet: deserializing page header failed`:                               `column "a", row group 2: the header of a page can't be read`,

@@ -66,7 +66,7 @@ func TestNumbersThatAreNotPlain(t *testing.T) {
 	}
 }
 
-// What is read eight characters at a time is what one character after the other says, wherever the text ends in memory.
+// What is read eight characters at a time is what one character after the other states, wherever the text ends in memory.
 func TestEightCharactersAreThoseOneByOne(t *testing.T) {
 	r, taken := rand.New(rand.NewPCG(14, 4)), 0
 	for range 500_000 {

@@ -21,7 +21,7 @@ type random interface {
 
 // lender is what may be lent to another process, which reads it by itself.
 type lender interface {
-	// lend gives the file, which whoever asks for it closes. The error is errors.ErrUnsupported where there is none.
+	// lend gives the file, which the caller closes. The error is errors.ErrUnsupported where there is none.
 	lend() (*os.File, error)
 	// count is called with the number of bytes read.
 	count(n int)

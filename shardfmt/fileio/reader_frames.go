@@ -14,14 +14,14 @@ import (
 //	| kind, 1 byte | length, 4 bytes little-endian | payload |
 //
 //	to the reader     o  a readerRequest as JSON, first and once
-//	                  b  the bytes that were asked for; x in their place: the text of an error
+//	                  b  the bytes that were requested; x in their place: the text of an error
 //	                  f  the slot that was sent first of those not yet freed is free again
 //	from the reader   r  offset and length, 8 bytes each: bytes of the file are wanted
 //	                  c  8 bytes: how many bytes of a lent file were read since this was told last
 //	                  d  the next piece of an Arrow IPC stream of the file's batches
 //	                  m  4 bytes: as many bytes of the next slot of the shared memory are the next piece
 //	                  e  the end of the stream; x in its place: the text of an error of the file;
-//	                     i: that of an error of reading a lent file, which says nothing of what is in it
+//	                     i: that of an error of reading a lent file, which states nothing of what is in it
 //
 // What comes back is checked as any Arrow stream is.
 const (

@@ -13,7 +13,7 @@ func limitMemory(limit int64) error {
 	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(limit), Max: uint64(limit)})
 }
 
-// widenPipe asks the system for a pipe that holds so many bytes; without it the pipe holds what it does.
+// widenPipe calls the system for a pipe that holds so many bytes; without it the pipe holds what it does.
 func widenPipe(pipe any, size int) {
 	f, ok := pipe.(*os.File)
 	if !ok {

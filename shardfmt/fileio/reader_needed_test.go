@@ -13,7 +13,7 @@ import (
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 )
 
-// TestParquetNeedsItsReader: a program that has not called ServeReader gets an error with the line to add, and reads the file if it asks for
+// TestParquetNeedsItsReader: a program that has not called ServeReader gets an error with the line to add, and reads the file if it requests
 // that in its own process.
 func TestParquetNeedsItsReader(t *testing.T) {
 	was := readsApart.Load()

@@ -19,7 +19,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Parquet is read by a library that starts goroutines of its own: what panics there, or asks for more memory than
+// Parquet is read by a library that starts goroutines of its own: what panics there, or requests more memory than
 // there is, ends the process, whoever called. So a program may lend itself as a reader: it starts itself again, with a
 // bound on memory, no environment and no access to any store. The two speak in frames, over pipes (reader_frames.go), and what is
 // large goes past them where the system can do that: a local file is lent to the reader, open, and the stream of its batches comes back in
@@ -36,11 +36,11 @@ const readerBase = 512 << 20
 // batch, and the limit of its memory makes it collect earlier.
 const readerGarbage = 400
 
-// pipeBytes is how much a reader writes at once, and what its pipe holds where the system lets it be asked for: some of a batch, of
+// pipeBytes is how much a reader writes at once, and what its pipe holds where the system lets it be requested: some of a batch, of
 // a megabyte or two, so that neither process waits for the other at each column, or is woken by it.
 const pipeBytes = 1 << 20
 
-// readerRequest says what to read.
+// readerRequest reports what to read.
 type readerRequest struct {
 	Size      int64 `json:"size"`
 	BatchRows int   `json:"batch_rows"`
@@ -54,7 +54,7 @@ type readerRequest struct {
 	Count bool `json:"count"`
 }
 
-// readerProcess is a reader at work, which is read from one goroutine: its stream, and in between it answers what the process asks for.
+// readerProcess is a reader at work, which is read from one goroutine: its stream, and in between it answers what the process requests.
 type readerProcess struct {
 	cmd    *exec.Cmd
 	file   random
@@ -65,7 +65,7 @@ type readerProcess struct {
 	// left is what is not yet read of a piece of the stream, ended why there is no more.
 	left  int
 	ended error
-	// answers is the memory of the bytes that were asked for last.
+	// answers is the memory of the bytes that were requested last.
 	answers []byte
 	// slots are nil where there are none, used counts those that came. piece is what is not yet read of the last one.
 	slots slots
@@ -115,7 +115,7 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	return &codedStream{f, types}, nil
 }
 
-// runReader starts a reader and tells it what to read.
+// runReader starts a reader and reports it what to read.
 func runReader(ctx context.Context, file random, o SourceOptions) (*readerProcess, error) {
 	path, err := program()
 	if err != nil {
@@ -164,7 +164,7 @@ func (p *readerProcess) share(q *readerRequest, o SourceOptions) {
 		return
 	}
 	if l, ok := p.file.(lender); ok && !o.unlent {
-		if f, err := l.lend(); err == nil { // else reading it through the pipe tells why
+		if f, err := l.lend(); err == nil { // else reading it through the pipe reports why
 			p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, f)
 			q.File = firstExtra
 		}
@@ -232,19 +232,19 @@ func (p *readerProcess) Read(b []byte) (n int, err error) {
 	return n, p.ended
 }
 
-// takePiece copies from the slot at hand, which is given back when nothing is left in it.
+// takePiece copies from the slot available, which is given back when nothing is left in it.
 func (p *readerProcess) takePiece(b []byte) int {
 	n := copy(b, p.piece)
 	if p.piece = p.piece[n:]; len(p.piece) == 0 {
-		_ = p.frames.write(frameFree, nil) // a process that is done doesn't hear it; of one that died its pipe tells
+		_ = p.frames.write(frameFree, nil) // a process that is done doesn't hear it; of one that died its pipe reports
 	}
 	return n
 }
 
-// errStreamEnd is the end of the stream, as the process says it.
+// errStreamEnd is the end of the stream, as the process states it.
 var errStreamEnd = errors.New("the end of the stream")
 
-// end waits for the process, which ends by itself if it said so or died, and is ended otherwise. It gives what the reader of the
+// end waits for the process, which ends by itself if it reported it or died, and is ended otherwise. It gives what the reader of the
 // stream is told, io.EOF at the end.
 func (p *readerProcess) end(err error) error {
 	died := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
@@ -252,7 +252,7 @@ func (p *readerProcess) end(err error) error {
 	if !died && err != errStreamEnd {
 		p.stop()
 	}
-	_ = p.cmd.Wait() // how it ended is told by what it said last
+	_ = p.cmd.Wait() // its last message shows how it ended
 	p.stop()
 	p.unmap()
 	switch {
@@ -295,7 +295,7 @@ func unreadable(text string) error {
 	return &corrupt.Error{Kind: corrupt.ErrCorrupt, Offset: -1, What: text}
 }
 
-// exchange reads the head of the next piece of the stream, and answers what is asked for in front of it.
+// exchange reads the head of the next piece of the stream, and answers what is requested in front of it.
 func (p *readerProcess) exchange() error {
 	kind, size, err := p.frames.head()
 	if err != nil {
@@ -326,7 +326,7 @@ func (p *readerProcess) exchange() error {
 	return fmt.Errorf("unexpected frame %q from the reader process", kind)
 }
 
-// beginPiece takes what is said to be in the next slot.
+// beginPiece takes what is reported to be in the next slot.
 func (p *readerProcess) beginPiece(size []byte) error {
 	if len(size) != 4 || p.slots == nil {
 		return fmt.Errorf("message of %d bytes about a piece of shared memory", len(size))
@@ -350,7 +350,7 @@ func (p *readerProcess) count(read []byte) error {
 	return nil
 }
 
-// answer sends the bytes that are asked for.
+// answer sends the bytes that are requested.
 func (p *readerProcess) answer(request []byte) error {
 	if len(request) != 16 {
 		return fmt.Errorf("a request of %d bytes", len(request))

@@ -23,7 +23,7 @@ import (
 var readsApart atomic.Bool
 
 // ServeReader makes the program one that reads Parquet in a process of its own. A program calls it before anything
-// else; in the process that was started to read, it doesn't return. Without the call, opening a Parquet file is an error that says so, unless
+// else; in the process that was started to read, it doesn't return. Without the call, opening a Parquet file is an error that reports it, unless
 // SourceOptions.InProcess is set.
 func ServeReader() {
 	if os.Getenv(readerVariable) == "" {
@@ -62,7 +62,7 @@ func serveReader(from io.Reader, to io.Writer) error {
 	return c.write(frameEnd, nil)
 }
 
-// input is the file of a request: one that was lent, or else one that is asked for range by range.
+// input is the file of a request: one that was lent, or else one that is requested range by range.
 func (q readerRequest) input(c *frames) readerInput {
 	if q.File > 0 {
 		return newLentFile(c, os.NewFile(uintptr(q.File), "the file"), q.Size, q.Count)
@@ -86,14 +86,14 @@ type readerInput interface {
 	random
 	// failure is the error of reading the file itself, nil if there was none or it is told elsewhere.
 	failure() error
-	// tellRest says how much was read, if that is still to be said: all is read, and the end of the stream is still to come.
+	// tellRest reports how much was read, if that is still to be reported: all is read, and the end of the stream is still to come.
 	tellRest() error
 }
 
 // readerOutput takes the stream of a reader's batches.
 type readerOutput interface {
 	io.Writer
-	// endBatch says that a batch is written.
+	// endBatch reports that a batch is written.
 	endBatch() error
 	// Flush sends what is held back.
 	Flush() error
@@ -149,7 +149,7 @@ func (d dataFrames) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// remote is a file in the hands of who asked for the reading.
+// remote is a file in the hands of who requested the reading.
 type remote struct {
 	*io.SectionReader
 	c *frames
@@ -186,10 +186,10 @@ func (r remoteRanges) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// tellRest implements readerInput: who was asked counts.
+// tellRest implements readerInput: the other process counts.
 func (r *remote) tellRest() error { return nil }
 
-// failure implements readerInput: who was asked knows.
+// failure implements readerInput: the other process has it.
 func (r *remote) failure() error { return nil }
 
 // lentFile is a file whose descriptor came with the start of the process.

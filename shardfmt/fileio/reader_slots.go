@@ -3,14 +3,14 @@ package fileio
 import "encoding/binary"
 
 // The stream goes from the reader to who started it through memory that both have: some slots of equal size, which are used one after the other, again
-// and again, so that their pages are there and in the processor's caches. A piece of the stream is written to a slot, frame m says how long it is; it
+// and again, so that their pages are there and in the processor's caches. A piece of the stream is written to a slot, frame m reports how long it is; it
 // is copied out of the slot, once, to memory that is its taker's alone, and frame f gives the slot back. A reader that was made to do harm may write
 // to any slot at any time: what it changes is another piece of its stream, and the memory can't be made shorter.
 //
 // Where a system has no such memory the pieces go through the pipe, in frames d.
 
 const (
-	// slotBytes is the size of a slot, in bytes: about a batch of the usual size has room in it.
+	// slotBytes is the size of a slot, in bytes: about a batch of the usual size has space in it.
 	slotBytes = 1 << 20
 	// slotCount is how many slots there are: one that is read, one that is written, and some that wait, for batches aren't alike.
 	slotCount = 4
@@ -31,7 +31,7 @@ func (s slots) at(n int) []byte {
 type slotWriter struct {
 	c      *frames
 	memory slots
-	// used are the slots that were sent, filled is how much of the one at hand is written.
+	// used are the slots that were sent, filled is how much of the one available is written.
 	used, filled int
 }
 

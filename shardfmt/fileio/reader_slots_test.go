@@ -65,7 +65,7 @@ func started(t *testing.T, path string, o SourceOptions) (*readerProcess, batchF
 	return s.body.(*readerProcess), f
 }
 
-// Every way gives the same batches of all kinds of columns, and each is what it says: memory is shared and the file read by the process itself, or not.
+// Every way gives the same batches of all kinds of columns, and each is what it states: memory is shared and the file read by the process itself, or not.
 func TestWaysAreEqual(t *testing.T) {
 	b, want := mixed(t, 1000, true)
 	path := written(t, b)
@@ -157,7 +157,7 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// answering is a reader process that says what it is told to, by a goroutine of this one, and has slots.
+// answering is a reader process that reports what it is told to, by a goroutine of this one, and has slots.
 func answering(t *testing.T, withSlots bool, say func(c *frames, memory slots) error) *readerProcess {
 	t.Helper()
 	p := &readerProcess{file: inMemory{bytes.NewReader(make([]byte, 100))}}
@@ -199,7 +199,7 @@ func answering(t *testing.T, withSlots bool, say func(c *frames, memory slots) e
 	return p
 }
 
-// Slots that are said to be longer than they are, pieces of none, counts of files that nobody lent and frames of no kind end the process, and nothing of
+// Slots that are reported to be longer than they are, pieces of none, counts of files that nobody lent and frames of no kind end the process, and nothing of
 // the memory of others is read.
 func TestHostileFrames(t *testing.T) {
 	size := func(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
@@ -306,7 +306,7 @@ type cut struct {
 func (c cut) lend() (*os.File, error) { return os.Open(c.path) }
 func (c cut) count(int)               {}
 
-// A lent file that can't be read is an error that says nothing of what is in it.
+// A lent file that can't be read is an error that states nothing of what is in it.
 func TestLentFileIsCut(t *testing.T) {
 	b, _ := mixed(t, 1000, false)
 	f, err := startReader(t.Context(), cut{inMemory{bytes.NewReader(b)}, written(t, b[:len(b)/2])}, SourceOptions{}.withDefaults())

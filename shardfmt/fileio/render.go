@@ -25,7 +25,7 @@ type render func(dst []byte, i int) []byte
 // renderer makes renders for the arrays of a sink. These may be used side by side, but each by one at a time.
 type renderer struct {
 	guidOrder GuidOrder
-	// binaryDynamic and badText tell of these losses, once.
+	// binaryDynamic and badText report about these losses, once.
 	binaryDynamic, badText func()
 }
 
@@ -111,7 +111,7 @@ func integerRender(a arrow.Array) render {
 	return nil
 }
 
-// isText tells the arrays that text renders.
+// isText reports whether text renders an array.
 func isText(a arrow.Array) bool {
 	switch a.(type) {
 	case *arrowtype.DateTimeArray, *arrowtype.TimeSpanArray, *arrowtype.DecimalArray, *extensions.UUIDArray,
@@ -269,7 +269,7 @@ func harmless(s string) int {
 		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 		quote, slash := x^everyByte*'"', x^everyByte*'\\'
-		// A byte's upper bit tells that it is below a space, the one looked for, or not ASCII; what a borrow marks besides is above such a byte.
+		// A byte's upper bit reports that it is below a space, the one looked for, or not ASCII; what a borrow marks besides is above such a byte.
 		if bad := ((x - everyByte*' ') | (quote - everyByte) | (slash - everyByte) | x) & (everyByte * 0x80); bad != 0 {
 			return i + bits.TrailingZeros64(bad)/8
 		}

@@ -25,7 +25,7 @@ import (
 type Rows struct {
 	src     Source
 	where   *filter.Bound
-	columns []int // of the source's fields, in the order asked for
+	columns []int // of the source's fields, in the order requested
 	schema  *schema.Schema
 }
 
@@ -60,7 +60,7 @@ func OpenRows(ctx context.Context, sp *blobio.Client, url string, columns []stri
 	return r, nil
 }
 
-// rowsOf reads from a file the columns that are asked for and those that the filter needs.
+// rowsOf reads from a file the columns that are requested and those that the filter needs.
 func rowsOf(ctx context.Context, file fileformat.File, name string, columns []string, where filter.Expr, o SourceOptions) (*Rows, error) {
 	all, _, err := arrowtype.FromArrow(arrowtype.Named(file.Schema()))
 	if err != nil {
@@ -199,7 +199,7 @@ func (r *Rows) project(batch arrow.RecordBatch) arrow.RecordBatch {
 	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, batch.NumRows())
 }
 
-// Inspect describes a file that is no shard.
+// Inspect describes a file that is not a shard.
 func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detail int, settings fileformat.Settings) (*fileformat.Inspection, error) {
 	if format := File(f); format != nil {
 		file, err := openFile(ctx, sp, url, format, settings)
@@ -226,7 +226,7 @@ func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detai
 	return x, err
 }
 
-// Verify reads all of a file that is no shard and checks what its format lets it check. progress, if not nil, is called with how
+// Verify reads all of a file that is not a shard and checks what its format lets it check. progress, if not nil, is called with how
 // many bytes were read or checked, and how many there are.
 func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settings fileformat.Settings, progress func(done, total int64)) (*corrupt.Report, error) {
 	if format := File(f); format != nil {

@@ -99,7 +99,7 @@ func plainIntegers(b array.Builder) func(text []byte) bool {
 	}
 }
 
-// int64Appender appends; most values have their room reserved.
+// int64Appender appends; most values have their space reserved.
 func int64Appender(b *array.Int64Builder) func(v int64) {
 	return func(v int64) {
 		if b.Len() < b.Cap() {
@@ -187,7 +187,7 @@ func floatScalar(n *schema.Node, path string, b array.Builder, s *readState) sca
 	}
 }
 
-// heldExactly reports whether the float is what the token says: the same whole number, or a fraction whose
+// heldExactly reports whether the float is what the token states: the same whole number, or a fraction whose
 // shortest text in this width is the same number.
 func heldExactly(token []byte, v float64, bits int) bool {
 	written, err := decimal.ParseBytes(token)
@@ -213,7 +213,7 @@ func stringScalar(b array.Builder) scalar {
 }
 
 func dateTimeScalar(path string, b *array.Int64Builder, s *readState) scalar {
-	last := literal.Zoned // the form told of last
+	last := literal.Zoned // the form reported about last
 	add := int64Appender(b)
 	usual := func(t []byte) bool {
 		ticks, form, ok := s.times.usual(t)

@@ -9,7 +9,7 @@ import (
 
 // OpenSource opens what urls name as one stream of records: paths and URLs of objects, folders, prefixes,
 // patterns, named pipes, and "-". All inputs have one format: Options.Format, or the one their names tell, or, where a
-// name tells none, their content.
+// name reports none, their content.
 func OpenSource(ctx context.Context, sp *blobio.Client, urls []string, o SourceOptions) (Source, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func streamAt(arg string) *stream {
 	return &stream{path: path}
 }
 
-// sniffFormatBytes is how much of an input is looked at to tell its format.
+// sniffFormatBytes is how much of an input is looked at to report its format.
 const sniffFormatBytes = 4096
 
 // firstBytes waits for the first bytes of a reader, and gives what came with them.
@@ -129,12 +129,12 @@ func isShortText(head []byte) bool {
 	return true
 }
 
-// sniffFormat tells a format by the first bytes of a file, unpacked: the magic of Parquet and Arrow, JSON by its
+// sniffFormat reports a format by the first bytes of a file, unpacked: the magic of Parquet and Arrow, JSON by its
 // bracket, and CSV for any other text.
 func sniffFormat(head []byte) (Format, bool) {
 	if e, err := detectEncoding(head); err == nil && e != UTF8 && !bytes.HasPrefix(head, []byte{0xFF, 0xFF}) {
 		decoded, _ := e.decode(bufio.NewReader(bytes.NewReader(head)))
-		head, _ = io.ReadAll(decoded) // half a character at the end tells nothing
+		head, _ = io.ReadAll(decoded) // half a character at the end reports nothing
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, bom), " \t\r\n")
 	switch {
@@ -152,7 +152,7 @@ func sniffFormat(head []byte) (Format, bool) {
 	return CSV, true
 }
 
-// contentFormat tells the format of an input by its content.
+// contentFormat reports the format of an input by its content.
 func (in input) contentFormat(ctx context.Context, sp *blobio.Client) (Format, error) {
 	if in.stream == nil && strings.HasSuffix(in.name, "/") {
 		return Detect(ctx, sp, in.url+"/")

@@ -15,7 +15,7 @@ import (
 
 // tableSink prints records for people, in columns, page by page. Each page is measured before it is printed, so
 // that a value that has one form only (a number, a time, an identifier) is always printed whole; text is cut and
-// ends in an ellipsis where the terminal has no room. Columns that a terminal has no room for at all are left out
+// ends in an ellipsis where the terminal has no space. Columns that a terminal has no space for at all are left out
 // and named at the end.
 type tableSink struct {
 	w       io.Writer
@@ -33,7 +33,7 @@ type tableSink struct {
 	buf     []byte
 }
 
-// tablePage is how many records are measured together where no terminal says how high a page is.
+// tablePage is how many records are measured together where no terminal reports how high a page is.
 const tablePage = 200
 
 // Widths in characters: no column of text is squeezed to less than minText, and without a terminal none gets more
@@ -47,7 +47,7 @@ const (
 // terminal measures text as terminals show it: wide characters take two columns, accents none.
 var terminal = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// more stands in the place of the columns that have no room.
+// more stands in the place of the columns that have no space.
 const more = "…"
 
 func newTableSink(w io.Writer, s *schema.Schema, o SinkOptions) *tableSink {
@@ -110,7 +110,7 @@ func (t *tableSink) page() error {
 	return err
 }
 
-// measure gives each column the room that its name, this page and those before it need.
+// measure gives each column the space that its name, this page and those before it need.
 func (t *tableSink) measure() {
 	t.widths = slices.Clone(t.widths)
 	for i, name := range t.names {
@@ -132,7 +132,7 @@ func (t *tableSink) room(i int, cell string) int {
 	return min(n, maxText)
 }
 
-// squeeze takes room from the widest columns of text until the table fits the terminal or they can give no more,
+// squeeze takes space from the widest columns of text until the table fits the terminal or they can give no more,
 // and then leaves out the last columns.
 func (t *tableSink) squeeze() {
 	t.shown = len(t.widths)
@@ -158,7 +158,7 @@ func (t *tableSink) squeeze() {
 	}
 }
 
-// leaveOut keeps the first columns, with room for the mark behind them.
+// leaveOut keeps the first columns, with space for the mark behind them.
 func (t *tableSink) leaveOut() {
 	room := t.options.Width - columnGap - terminal.StringWidth(more)
 	t.shown = 0

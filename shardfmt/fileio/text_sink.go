@@ -63,7 +63,7 @@ func (s *textSink) Write(batch arrow.RecordBatch) error {
 	})
 }
 
-// pieceRows is how many records of a batch make a piece. Of the first batch its first record tells.
+// pieceRows is how many records of a batch make a piece. Of the first batch its first record reports.
 func (s *textSink) pieceRows(row render) int {
 	if s.written == 0 {
 		return min(pieceRows, pieceBytes/len(row(nil, 0))+1)

@@ -46,7 +46,7 @@ func unpack(r io.ReadCloser) (io.ReadCloser, error) {
 	return &unpacked{ReadCloser: io.NopCloser(b), below: r, plain: true}, nil
 }
 
-// packed tells by its first bytes whether an input is compressed.
+// packed reports by its first bytes whether an input is compressed.
 func packed(head []byte) bool {
 	return bytes.HasPrefix(head, gzipMagic) || isZstd(head)
 }

@@ -59,7 +59,7 @@ func TestNanosecondsAndZonesAreKept(t *testing.T) {
 	}
 }
 
-// A shard has no room for single nanoseconds: they are refused with their row, or cut and counted on request. Nothing is
+// A shard has no space for single nanoseconds: they are refused with their row, or cut and counted on request. Nothing is
 // left of a conversion that was refused.
 func TestNanosecondsAreNeverCutInSilence(t *testing.T) {
 	ctx, c := context.Background(), blobio.NewClient()

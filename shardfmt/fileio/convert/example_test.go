@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 )
 
-// A CSV file becomes a Parquet file; the names tell the formats.
+// A CSV file becomes a Parquet file; the names report the formats.
 func ExampleFile() {
 	ctx := context.Background()
 	client := blobio.NewClient()

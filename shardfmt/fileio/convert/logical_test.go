@@ -211,7 +211,7 @@ func TestLogicalTypesSurvive(t *testing.T) {
 	t.Logf("%d survived, %d were lost as reported", survived, lost)
 }
 
-// through converts a file by way of another, strictly, or without if strict refuses and the report says why.
+// through converts a file by way of another, strictly, or without if strict refuses and the report reports why.
 func through(ctx context.Context, c *blobio.Client, in, by, out string) (losses string, err error) {
 	for _, step := range [][2]string{{in, by}, {by, out}} {
 		if _, err := convert.File(ctx, c, step[0], step[1], convert.Options{Strict: true}); err != nil {
@@ -245,7 +245,7 @@ func leafOfFile(t *testing.T, c *blobio.Client, url string) *pqschema.Column {
 	return f.MetaData().Schema.Column(0)
 }
 
-// INT96 of years that Arrow's nanoseconds lack go into formats that have them, and into others in the unit that is asked for; without one
+// INT96 of years that Arrow's nanoseconds lack go into formats that have them, and into others in the unit that is requested; without one
 // the message names that option.
 func TestInt96OfEveryYear(t *testing.T) {
 	for path, has := range map[string]string{"files/int96_9999.parquet": "9999-12-31T15:59:59.009999Z", "odd/int96_nested.parquet": "9999-12-31T23:59:59.999999Z"} {

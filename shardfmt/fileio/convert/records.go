@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Detect tells the format of an object, shards among them, by its name or else by its first and last bytes.
+// Detect reports the format of an object, shards among them, by its name or else by its first and last bytes.
 func Detect(ctx context.Context, st fileformat.Store, url string) (fileio.Format, error) {
 	if f := Named(url); f != "" {
 		return f, nil

@@ -2,7 +2,7 @@
 // and every conversion works on any of them.
 //
 // A Format opens a File in a store, of which it reads only the ranges that it needs; a File yields Arrow batches
-// through a Source, and tells of itself (Inspect, Verify). A Sink takes Arrow batches of any types: what the
+// through a Source, and reports about itself (Inspect, Verify). A Sink takes Arrow batches of any types: what the
 // format can't hold it refuses, with the row, or notes in its loss report; nothing is dropped in silence.
 //
 // Batches here have the Arrow types that a file's own types come closest to, not the canonical types of a shard:

@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// A schema with the internal fields that tell when a record came and which one it is.
+// A schema with the internal fields that report when a record came and which one it is.
 func ExampleNew() {
 	s, err := schema.Parse("id: Int64")
 	if err != nil {

@@ -2,7 +2,7 @@
 // an identity that no other record has.
 //
 // An internal field is recognised by the annotation of its node, never by its name; its name here is that of the
-// annotation, so that no field of a user's is in its way. Readers leave internal fields out unless asked.
+// annotation, so that no field of a user's is in its way. Readers leave internal fields out unless requested.
 package sysfield
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Options say which fields to add. The zero value adds none.
+// Options report which fields to add. The zero value adds none.
 type Options struct {
 	// IngestionTime adds a DateTime: Now for every record, in ticks of 100 ns since year 1.
 	IngestionTime bool

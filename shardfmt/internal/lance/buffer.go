@@ -26,7 +26,7 @@ type part struct {
 	missing  bool // and therefore on the list
 }
 
-// want asks for a part, unless it is at hand.
+// want requests a part, unless it is available.
 func (r *requests) want(b *buffer, low, end int64) {
 	p, known := r.wanted[b]
 	if known {
@@ -66,7 +66,7 @@ func (r *requests) fetch(ctx context.Context, src source) (bool, error) {
 	return true, nil
 }
 
-// buffer is one buffer of a file, as far as it is at hand.
+// buffer is one buffer of a file, as far as it is available.
 type buffer struct {
 	extent
 	scheme string // of its compression, or empty
@@ -77,7 +77,7 @@ type buffer struct {
 	plain []byte // decompressed, nil until it is
 }
 
-// want asks for bytes [low, end), unless they are at hand. All of a compressed buffer is fetched.
+// want requests bytes [low, end), unless they are available. All of a compressed buffer is fetched.
 func (b *buffer) want(low, end int64, r *requests) {
 	if b.scheme != "" {
 		low, end = 0, b.size
@@ -87,7 +87,7 @@ func (b *buffer) want(low, end int64, r *requests) {
 	}
 }
 
-// has reports whether a part is at hand.
+// has reports whether a part is available.
 func (b *buffer) has(low, end int64) bool {
 	return b.plain != nil || b.data != nil && b.from <= low && b.from+int64(len(b.data)) >= end
 }

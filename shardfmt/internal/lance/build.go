@@ -23,7 +23,7 @@ type builder struct {
 	shared map[sharedKey]*items
 }
 
-// sharedKey tells dictionaries apart that are not in a page of their own.
+// sharedKey distinguishes dictionaries that are not in a page of their own.
 type sharedKey struct {
 	at    bufferRef
 	count uint64
@@ -69,7 +69,7 @@ func (b *builder) fixed(e *encoding, t arrow.DataType, n uint64) (*flat, error) 
 	return &flat{buffer: buffer{extent: x, scheme: e.scheme, due: due}, t: t, bits: e.bits}, nil
 }
 
-// whole makes numbers of an encoding of offsets or indices, which may say that there are no nulls.
+// whole makes numbers of an encoding of offsets or indices, which may report that there are no nulls.
 func (b *builder) whole(e *encoding, n uint64) (numbers, error) {
 	for e.kind == nullableKind && e.validity == nil && !e.allNull {
 		e = e.values
@@ -255,7 +255,7 @@ func (b *builder) dictionary(e *encoding, t arrow.DataType, n uint64) (decoder, 
 	return &textDictionary{indexed{indices, values}, t}, nil
 }
 
-// sharedItems makes the items of a dictionary, once where they are no buffers of a page.
+// sharedItems makes the items of a dictionary, once where they are not buffers of a page.
 func (b *builder) sharedItems(e *encoding, t arrow.DataType) (*items, error) {
 	key, shared := leafOf(e.more)
 	known := b.shared[sharedKey{key, e.count}]

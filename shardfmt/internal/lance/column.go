@@ -41,7 +41,7 @@ type column struct {
 	zones    *zoneIndex
 }
 
-// zoneIndex is what a column says of zones of rows, whose smallest and greatest values it holds.
+// zoneIndex is what a column states about zones of rows, whose smallest and greatest values it holds.
 type zoneIndex struct {
 	rows   uint64 // of a zone
 	buffer bufferRef

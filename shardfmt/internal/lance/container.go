@@ -126,7 +126,7 @@ func (c *container) tables(metadata, columnTable, globalTable int64) error {
 	return nil
 }
 
-// fetch gives the bytes of extents: those of the tail at hand, others by one request.
+// fetch gives the bytes of extents: those of the tail available, others by one request.
 func (c *container) fetch(ctx context.Context, src source, of []extent) ([][]byte, error) {
 	out := make([][]byte, len(of))
 	var missing []blobio.Range

@@ -11,12 +11,12 @@ import (
 
 // decoder makes Arrow data of some values: of a page, of a column, of a field. Positions count from its first value.
 //
-// Reading is in steps: request, fetch, request again for what the bytes that came point to, until nothing is asked
-// for; then decode. What is at hand stays, so that it may be decoded in parts.
+// Reading is in steps: request, fetch, request again for what the bytes that came point to, until nothing is requested
+// for; then decode. What is available stays, so that it may be decoded in parts.
 type decoder interface {
 	// weigh is about how many bytes values [low, end) take, as far as is known by now.
 	weigh(low, end uint64) uint64
-	// request asks for what decoding [low, end) needs next.
+	// request names what decoding [low, end) needs next.
 	request(low, end uint64, r *requests) error
 	// decode gives values [low, end). The offset of the data is 0.
 	decode(low, end uint64) (arrow.ArrayData, error)
@@ -87,7 +87,7 @@ func (d *flat) unpack(b []byte, low uint64, n int) []byte {
 	return out
 }
 
-// nulls decodes values of which some are null: what the bitmap says, and what the values themselves do.
+// nulls decodes values of which some are null: what the bitmap states, and what the values themselves do.
 type nulls struct {
 	validity *flat
 	values   decoder
@@ -111,7 +111,7 @@ func (d *nulls) decode(low, end uint64) (arrow.ArrayData, error) {
 	return mask(values, valid.Buffers()[1]), nil
 }
 
-// mask is data of which only those values are valid that a bitmap says are.
+// mask is data of which only those values are valid that a bitmap states are.
 func mask(data arrow.ArrayData, valid *memory.Buffer) arrow.ArrayData {
 	if data.DataType().ID() == arrow.NULL {
 		return data
@@ -154,7 +154,7 @@ func (d *allNull) decode(low, end uint64) (arrow.ArrayData, error) {
 // maxUnstored bounds what values for which nothing is stored take at once, in bytes.
 const maxUnstored = 1 << 28
 
-// checkUnstored refuses values that only their number says there are: a list may claim any number of nulls.
+// checkUnstored refuses values that only their number states there are: a list may claim any number of nulls.
 func checkUnstored(n, width uint64) error {
 	if n > maxUnstored/max(width, 1) {
 		return corrupt.Unsupported(-1, "%d values at once without stored data", n)

@@ -43,7 +43,7 @@ func (d *indexed) request(low, end uint64, r *requests) error {
 	return err
 }
 
-// ready reports whether indices and items are at hand.
+// ready reports whether indices and items are available.
 func (d *indexed) ready(low, end uint64) bool {
 	var r requests
 	return d.request(low, end, &r) == nil && len(r.missing) == 0

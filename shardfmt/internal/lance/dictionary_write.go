@@ -112,7 +112,7 @@ func (d *dictionaries) nullIndex(values arrow.Array) (uint64, error) {
 	return index, err
 }
 
-// keyOf tells values of one type apart, to the bit.
+// keyOf distinguishes values of one type, to the bit.
 func keyOf(a arrow.Array, i int) string {
 	if value, err := bytesOf(a); err == nil {
 		return string(value(i))

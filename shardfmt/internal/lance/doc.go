@@ -19,8 +19,8 @@
 // that are compressed one by one; full-zip, large values each behind its levels; constant, one value or only nulls;
 // blob, places of values elsewhere in the file. Values go through a tree of compressive encodings (structural_values.go).
 //
-// Reading goes in windows: as many rows as all columns have in their page at hand, or as fit into a bounded number of
+// Reading goes in windows: as many rows as all columns have in their page available, or as fit into a bounded number of
 // bytes. What a window needs of all columns is fetched together: offsets first, then what they point to. A column
-// that is not asked for costs nothing, and of a page only the bytes of the wanted rows are fetched, unless it is
+// that is not requested costs nothing, and of a page only the bytes of the wanted rows are fetched, unless it is
 // compressed.
 package lance

@@ -67,7 +67,7 @@ func deep(n int) []byte {
 	return e
 }
 
-// What an encoding says has to agree with itself, with the type of its field and with the buffers that there are.
+// What an encoding states has to agree with itself, with the type of its field and with the buffers that there are.
 func TestContradictionsAreRefused(t *testing.T) {
 	number := []Field{{Name: "c", ID: 0, Parent: NoParent, LogicalType: "int64"}}
 	text := []Field{{Name: "c", ID: 0, Parent: NoParent, LogicalType: "string"}}
@@ -152,8 +152,8 @@ func TestStructsHaveOnePage(t *testing.T) {
 	}
 }
 
-// The example of the text, [[A, B], null, [], [C, D, E]], is stored with the least adjustment that tells nulls, and each
-// range of its lists points to the items that the text says.
+// The example of the text, [[A, B], null, [], [C, D, E]], is stored with the least adjustment that reports nulls, and each
+// range of its lists points to the items that the text states.
 func TestListExample(t *testing.T) {
 	field := arrow.Field{Name: "l", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}
 	s, batch := one(t, field, `[["A", "B"], null, [], ["C", "D", "E"]]`)

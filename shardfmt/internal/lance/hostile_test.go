@@ -25,7 +25,7 @@ func readAll(data []byte) error {
 	return err
 }
 
-// A file that was cut anywhere is refused: what is left does not end with a footer that fits.
+// A file that was cut anywhere is refused: the rest does not end with a footer that fits.
 func TestTruncation(t *testing.T) {
 	for _, name := range vectorNames(t) {
 		data, _ := readVector(t, name)

@@ -205,7 +205,7 @@ func TestVectorsAreRead(t *testing.T) {
 	}
 }
 
-// isTyped reports whether an error says that the data can't be read, and why.
+// isTyped reports whether an error reports that the data can't be read, and why.
 func isTyped(err error) bool {
 	return errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported)
 }

@@ -74,7 +74,7 @@ func TestCompressionLevel(t *testing.T) {
 	}
 }
 
-// Whatever a file says of its compression besides the scheme, the values are the same.
+// Whatever a file states about its compression besides the scheme, the values are the same.
 func TestLevelsAreIgnored(t *testing.T) {
 	plain := words(7, 8, 9)
 	packed, err := compress(schemeZstd, 0, plain)

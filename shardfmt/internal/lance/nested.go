@@ -146,7 +146,7 @@ func fixedData(t arrow.DataType, n int, b []byte) arrow.ArrayData {
 	return array.NewData(t, n, []*memory.Buffer{nil, memory.NewBufferBytes(b)}, nil, 0, 0)
 }
 
-// blobs decodes large values that lie anywhere in the file: the page says where.
+// blobs decodes large values that lie anywhere in the file: the page reports where.
 type blobs struct {
 	numbers // position and size of each, in turns
 	t       arrow.DataType
@@ -167,7 +167,7 @@ func (d *blobs) weigh(low, end uint64) uint64 {
 	return size
 }
 
-// where reads the places of values; it is nil if they are not at hand yet. A null has the size -1.
+// where reads the places of values; it is nil if they are not available yet. A null has the size -1.
 func (d *blobs) where(low, end uint64) ([]extent, error) {
 	var r requests
 	if d.numbers.want(d.offset(low), d.offset(end), &r); len(r.missing) > 0 {

@@ -62,7 +62,7 @@ type ends struct {
 	limit uint64
 }
 
-// around asks for the offsets that values [low, end) need: their own, and the one before.
+// around requests the offsets that values [low, end) need: their own, and the one before.
 func (d *ends) around(low, end uint64, r *requests) error {
 	if low > 0 {
 		low--
@@ -70,7 +70,7 @@ func (d *ends) around(low, end uint64, r *requests) error {
 	return d.request(low, end, r)
 }
 
-// ready reports whether those offsets are at hand.
+// ready reports whether those offsets are available.
 func (d *ends) ready(low, end uint64) bool {
 	var r requests
 	_ = d.around(low, end, &r)

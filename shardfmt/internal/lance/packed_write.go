@@ -63,7 +63,7 @@ func (d *packedRows) encode(p *pageEncoder) ([]byte, error) {
 	return arrayEncoding(packedKind, out), nil
 }
 
-// packedInner says how wide a field is: its encoding, with a buffer that is not there.
+// packedInner reports how wide a field is: its encoding, with a buffer that is not there.
 func packedInner(t arrow.DataType) []byte {
 	if list, ok := t.(*arrow.FixedSizeListType); ok {
 		return arrayEncoding(fixedListKind, appendMessage(appendNumber(nil, 1, uint64(list.Len())), 2, packedInner(list.Elem())))

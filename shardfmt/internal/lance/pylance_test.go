@@ -55,7 +55,7 @@ func arrowFile(name string) (*arrow.Schema, []arrow.RecordBatch, error) {
 	return r.Schema(), out, nil
 }
 
-// differs says where a file differs from the batches that it should hold, or is empty.
+// differs reports where a file differs from the batches that it should hold, or is empty.
 func differs(f *File, schema *arrow.Schema, batches []arrow.RecordBatch, o ReadOptions) (string, error) {
 	if got := f.Schema(); len(got.Fields()) != len(schema.Fields()) {
 		return fmt.Sprintf("schema %v", got), nil
@@ -106,7 +106,7 @@ func differs(f *File, schema *arrow.Schema, batches []arrow.RecordBatch, o ReadO
 	return "", nil
 }
 
-// unlike says where two arrays differ. Of dictionaries it is the values that count, and nothing of what is below a null.
+// unlike reports where two arrays differ. Of dictionaries it is the values that count, and nothing of what is below a null.
 func unlike(a, b arrow.Array) string {
 	if a.DataType().ID() != arrow.DICTIONARY && array.Equal(a, b) {
 		return ""

@@ -18,7 +18,7 @@ import (
 // Rows is a range of rows: those from Start on, before End.
 type Rows struct{ Start, End uint64 }
 
-// ReadOptions tell what of a file is read. The zero value reads everything.
+// ReadOptions report what of a file is read. The zero value reads everything.
 type ReadOptions struct {
 	// Columns to read, by index in the schema, in the order of the batches; nil reads all.
 	Columns []int
@@ -43,7 +43,7 @@ type Source struct {
 	schema   *arrow.Schema
 	columns  []int
 	decoders []decoder
-	runs     []Rows // what is left to read
+	runs     []Rows // the rest to read
 	window   uint64 // what was fetched ends here, in the first of the runs
 	batch    arrow.RecordBatch
 }
@@ -87,7 +87,7 @@ func (f *File) NewSource(ctx context.Context, o ReadOptions) (*Source, error) {
 	return s, corrupt.Locate(s.prune(ctx), f.url, 0)
 }
 
-// choose takes the rows that were asked for.
+// choose takes the rows that were requested.
 func (s *Source) choose() error {
 	if s.o.Rows == nil {
 		return nil

@@ -51,7 +51,7 @@ var columns = []struct {
 	{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint16, ValueType: arrow.PrimitiveTypes.Int64}, `7, 8, -9`},
 }
 
-// presence says which values are null.
+// presence reports which values are null.
 var presence = map[string]func(i int) bool{
 	"none": func(int) bool { return false }, "some": func(i int) bool { return i%7 == 3 },
 	"all": func(int) bool { return true }, "pages": func(i int) bool { return i/200%3 == 1 },
@@ -142,7 +142,7 @@ func sink(t testing.TB, s *arrow.Schema, batch arrow.RecordBatch, o fileformat.S
 	return []byte(out.String()), w.Report(), nil
 }
 
-// Types that the format has no name for become their nearest, and the report says so; what has none is refused by name.
+// Types that the format has no name for become their nearest, and the report reports it; what has none is refused by name.
 func TestTypesWithoutAName(t *testing.T) {
 	for _, c := range []struct {
 		t            arrow.DataType
@@ -314,7 +314,7 @@ func numbered(t testing.TB, n int, o WriteOptions) []byte {
 	return written(t, s, []arrow.RecordBatch{batch}, o)
 }
 
-// A column costs nothing unless it is asked for, and of one that is only the bytes of its rows are read.
+// A column costs nothing unless it is requested, and of one that is only the bytes of its rows are read.
 func TestColumnsAndRowsAreReadByRanges(t *testing.T) {
 	data := numbered(t, 50_000, WriteOptions{})
 	for _, c := range []struct {

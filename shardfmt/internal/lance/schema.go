@@ -157,7 +157,7 @@ func metadataOf(m map[string]string) arrow.Metadata {
 	return arrow.NewMetadata(keys, values)
 }
 
-// descriptor is what a file says of itself in global buffer 0.
+// descriptor is what a file states about itself in global buffer 0.
 type descriptor struct {
 	fields   []Field
 	metadata map[string]string

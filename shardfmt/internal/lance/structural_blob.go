@@ -7,7 +7,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// blobPage is a page of large values that lie anywhere in the file: an inner page says where. An entry of size 0 at a
+// blobPage is a page of large values that lie anywhere in the file: an inner page reports where. An entry of size 0 at a
 // position other than 0 has the levels in its position.
 type blobPage struct {
 	levelReader

@@ -13,7 +13,7 @@ import (
 //
 // A page has entries, one for each value and one for each list without values. The repetition level of an entry is the
 // number of layers of lists, counted from the innermost, that begin with it: as many as there are begin a row. The definition
-// level says what is null or empty. Pages number them as they need; here they have one numbering: 0 for a value, 2i+1 for a
+// level reports what is null or empty. Pages number them as they need; here they have one numbering: 0 for a value, 2i+1 for a
 // null at layer i, 2i+2 for an empty list at layer i.
 type nesting []bool
 
@@ -69,7 +69,7 @@ type entries struct {
 	values   arrow.ArrayData
 }
 
-// check holds the levels against the values: every entry that has an element at layer 0 has a value.
+// check compares the levels with the values: every entry that has an element at layer 0 has a value.
 func (e *entries) check(n nesting, rows int) error {
 	lists := n.lists(len(n))
 	if e.rep != nil && len(e.rep) != e.n || e.def != nil && len(e.def) != e.n {

@@ -26,7 +26,7 @@ type values struct {
 	data []byte
 	// offsets of texts in data, one more than there are values; the first may be above 0.
 	offsets []uint64
-	// list has the items of lists of dimension items each, valid says which of them are not null.
+	// list has the items of lists of dimension items each, valid reports which of them are not null.
 	list      *values
 	dimension int
 	valid     []byte

@@ -38,7 +38,7 @@ func (d *text) weigh(low, end uint64) uint64 {
 	}
 	from, to, err := d.ends.target(low, end)
 	if err != nil {
-		return size // decode tells
+		return size // decode reports
 	}
 	if d.symbols != nil {
 		return size + (to-from)*maxSymbol

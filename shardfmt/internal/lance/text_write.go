@@ -19,7 +19,7 @@ type texts struct {
 	dictionary bool
 	// most bytes before the page is full, or 0: values may be large.
 	most int
-	// shares: pages have the strings that they store once in common; common are those at hand.
+	// shares: pages have the strings that they store once in common; common are those available.
 	shares bool
 	common *commonTexts
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// zoneMap is what a column says of its zones.
+// zoneMap is what a column states about its zones.
 type zoneMap struct {
 	rows  uint64 // of a zone; the last one may have fewer
 	zones []*filter.Stats

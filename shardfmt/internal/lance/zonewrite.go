@@ -26,15 +26,15 @@ func hasZones(t arrow.DataType) bool {
 // zoneBuilder gathers the smallest and greatest number of each zone.
 type zoneBuilder struct {
 	rows     int // of a zone
-	n        int // of the zone at hand
+	n        int // of the zone available
 	missing  uint32
-	any      bool // number in the zone at hand
+	any      bool // number in the zone available
 	min, max filter.Value
 	t        arrow.DataType
 	out      *array.RecordBuilder
 }
 
-// indexZones makes the zone maps that were asked for.
+// indexZones makes the zone maps that were requested.
 func (w *Writer) indexZones() error {
 	for _, name := range w.o.ZoneColumns {
 		i := slices.IndexFunc(w.nodes, func(n *Node) bool { return n.Name == name })

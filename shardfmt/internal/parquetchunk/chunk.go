@@ -16,7 +16,7 @@ import (
 
 // Chunk is one column chunk, as the footer of its file describes it.
 type Chunk struct {
-	// Rows of the chunk: its positions. Of a column below a list they are no more than so many; the page map says how many.
+	// Rows of the chunk: its positions. Of a column below a list they are no more than so many; the page map reports how many.
 	Rows uint64
 	// Dictionary and Pages are the bytes of its dictionary page, empty if it has none, and of its data pages.
 	Dictionary, Pages ranges.Range
@@ -30,13 +30,13 @@ type Chunk struct {
 	depth   depth
 	// entries are how many values, nulls and empty lists the pages have.
 	entries uint64
-	// misflagged: pages may be compressed that are said not to be.
+	// misflagged: pages may be compressed that are reported not to be.
 	misflagged bool
 	// delta: pages may have values that have to be made plain for the library.
 	delta bool
 }
 
-// InList reports whether the column is below a list or map, so that nothing but the page map says how many positions it has.
+// InList reports whether the column is below a list or map, so that nothing but the page map reports how many positions it has.
 func (c *Chunk) InList() bool { return c.depth.rep > 0 }
 
 // Chunk gives a column chunk of a row group.
@@ -98,7 +98,7 @@ func (c *Chunk) Reference(group, column int) *metapb.ParquetColumnChunkRef {
 	return ref
 }
 
-// SetRanges says in a reference where the pages are.
+// SetRanges states in a reference where the pages are.
 func (c *Chunk) SetRanges(ref *metapb.ParquetColumnChunkRef) {
 	ref.DataPagesRange, ref.DictionaryRange = rangeOf(c.Pages), nil
 	if c.Dictionary.Len() > 0 {
@@ -110,7 +110,7 @@ func rangeOf(r ranges.Range) *metapb.UInt64Range {
 	return &metapb.UInt64Range{Start: r.Start, End: r.End}
 }
 
-// Referred gives the chunk that a shard refers to, and holds the reference to what the footer says. Chunks are referred
+// Referred gives the chunk that a shard refers to, and holds the reference to what the footer states. Chunks are referred
 // to as a whole.
 func (f *Footer) Referred(ref *metapb.ParquetColumnChunkRef) (*Chunk, error) {
 	c, err := f.Chunk(int(ref.RowGroupId), int(ref.ColumnChunkId))
@@ -120,7 +120,7 @@ func (f *Footer) Referred(ref *metapb.ParquetColumnChunkRef) (*Chunk, error) {
 	pages, dict := ref.GetDataPagesRange(), ref.GetDictionaryRange()
 	if first := c.Dictionary.Start; dict.GetStart() == first && dict.GetEnd() > first && dict.GetEnd() == pages.GetStart() &&
 		pages.GetEnd() >= pages.GetStart() && pages.GetEnd() == c.Pages.End {
-		// The footers of many writers don't say where the dictionary ends, or that there is one; see FindDictionary.
+		// The footers of many writers don't report where the dictionary ends, or that there is one; see FindDictionary.
 		c.Dictionary, c.Pages.Start = ranges.Range{Start: first, End: dict.GetEnd()}, pages.GetStart()
 	}
 	switch {
@@ -137,7 +137,7 @@ func (f *Footer) Referred(ref *metapb.ParquetColumnChunkRef) (*Chunk, error) {
 	return c, nil
 }
 
-// disagrees is a reference that says something else than the footer.
+// disagrees is a reference that states something else than the footer.
 func (c *Chunk) disagrees(what, instead string, said, is any) error {
 	return corrupt.At(-1, "column %q: the reference says "+what+", the footer of the Parquet file "+instead, c.column.Path(), said, is)
 }

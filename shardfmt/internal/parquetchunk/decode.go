@@ -20,7 +20,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Field gives the field of a shard that holds what a column of the file does. Types are told by Parquet's own schema
+// Field gives the field of a shard that holds what a column of the file does. Types are determined by Parquet's own schema
 // alone, not by the Arrow schema that a file may carry besides.
 func (f *Footer) Field(column int) (*schema.Node, error) {
 	c := f.meta.Schema.Column(column)

@@ -28,7 +28,7 @@ const maxDepth = 64
 // Fields is the number of top-level fields.
 func (f *Footer) Fields() int { return f.meta.Schema.Root().NumFields() }
 
-// Shape gives a top-level field. Types are told by Parquet's own schema alone, see Field.
+// Shape gives a top-level field. Types are determined by Parquet's own schema alone, see Field.
 func (f *Footer) Shape(field int) (*Shape, error) {
 	n := f.meta.Schema.Root().Field(field)
 	s := shaper{footer: f, top: n.Name()}

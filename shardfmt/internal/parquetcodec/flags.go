@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/ranges"
 )
 
-// Arrow's C++ library before 3.0 says of its data pages of version 2 that they are not compressed, and compresses them (ARROW-10353). The sizes
+// Arrow's C++ library before 3.0 states about its data pages of version 2 that they are not compressed, and compresses them (ARROW-10353). The sizes
 // in a page's header show it: they would be equal.
 
 // MayMisflag reports whether the writer of a file may have flagged compressed pages as not compressed.
@@ -21,11 +21,11 @@ func MayMisflag(m *metadata.FileMetaData) bool {
 	return strings.HasPrefix(m.GetCreatedBy(), "parquet-cpp version")
 }
 
-// page is what a page's header says.
+// page is what a page's header states.
 type page struct {
 	header                   int // length
 	compressed, uncompressed int
-	flag                     int // where the header says that the page is not compressed, -1 if nowhere
+	flag                     int // where the header reports that the page is not compressed, -1 if nowhere
 }
 
 // parsePage reads the header at the start of b.

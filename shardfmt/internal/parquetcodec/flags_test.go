@@ -40,7 +40,7 @@ func misflag(b []byte, end int) (flags int) {
 	return flags
 }
 
-// A file whose pages are said not to be compressed, and are, has the rows that were written, whole and read in pieces of any size.
+// A file whose pages are reported not to be compressed, and are, has the rows that were written, whole and read in pieces of any size.
 func TestFlagsOfCompressedPages(t *testing.T) {
 	b, err := os.ReadFile("testdata/v2_snappy_pages.parquet")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestFlagsOfCompressedPages(t *testing.T) {
 	}
 }
 
-// Pages that have right flags, and bytes that are no pages, stay as they are.
+// Pages that have right flags, and bytes that are not pages, stay as they are.
 func TestFixFlagsLeaves(t *testing.T) {
 	for _, b := range [][]byte{nil, {0}, []byte("PAR1 no pages at all"), bytes.Repeat([]byte{0x15}, 100), bytes.Repeat([]byte{0xFF}, 100)} {
 		if got := FixFlags(b); !bytes.Equal(got, b) {

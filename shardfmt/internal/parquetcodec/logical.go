@@ -71,7 +71,7 @@ var errThrift = errors.New("invalid footer")
 type compact struct {
 	b  []byte
 	at int
-	// field is where the header of the field at hand starts.
+	// field is where the header of the field available starts.
 	field int
 }
 

@@ -46,7 +46,7 @@ func (c codec) Decode(dst, src []byte) []byte {
 	return out
 }
 
-// DecodeWithError implements compress.ErrorCodec: dst is as long as the page says to be, and all of it is filled.
+// DecodeWithError implements compress.ErrorCodec: dst is as long as the page states to be, and all of it is filled.
 func (codec) DecodeWithError(dst, src []byte) ([]byte, error) {
 	if len(dst) == 0 && len(src) == 0 {
 		return dst, nil

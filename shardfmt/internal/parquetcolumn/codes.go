@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// MaxCodedRows is how many rows of a column of codes may be asked for at once: with half as many entries of dictionaries, and
+	// MaxCodedRows is how many rows of a column of codes may be requested at once: with half as many entries of dictionaries, and
 	// each row an entry of its own, codes have 16 bits.
 	MaxCodedRows = 1 << 15
 	// maxCodedDictionary is the longest dictionary page of a column that is worth codes, in bytes of the file: a few thousand entries.
@@ -21,7 +21,7 @@ const (
 )
 
 // NewCoded gives a column of decimals, texts or byte strings as arrays of codes, of 16 bits, in dictionaries of a type, at most
-// MaxCodedRows at once, and one of INT96 as these are stored. It is nil for other types, where New is, and where the footer doesn't say of all chunks that their dictionaries are short.
+// MaxCodedRows at once, and one of INT96 as these are stored. It is nil for other types, where New is, and where the footer doesn't state about all chunks that their dictionaries are short.
 // An entry may come several times, and be of no row.
 func NewCoded(f *file.Reader, index int, to arrow.DataType, keep bool) *Column {
 	switch to.ID() {
@@ -49,7 +49,7 @@ func NewCoded(f *file.Reader, index int, to arrow.DataType, keep bool) *Column {
 	return c
 }
 
-// shortDictionaries reports whether the footer says of all chunks of a column that they have a short dictionary.
+// shortDictionaries reports whether all chunks of a column have a short dictionary by the footer.
 func shortDictionaries(f *file.Reader, column int) bool {
 	for g := range f.NumRowGroups() {
 		chunk, err := f.MetaData().RowGroup(g).ColumnChunk(column)

@@ -154,7 +154,7 @@ func readCodes(f *file.Reader, rows int) error {
 	return nil
 }
 
-// More rows at once than codes can tell apart are refused, not cut.
+// More rows at once than codes can distinguish are refused, not cut.
 func TestCodesOfTooManyRows(t *testing.T) {
 	s := shape{rows: parquetcolumn.MaxCodedRows + 1, distinct: 3, group: 1 << 20}
 	f := open(s.write(t, rand.New(rand.NewPCG(1, 7)), []arrow.DataType{arrow.BinaryTypes.String}))

@@ -158,7 +158,7 @@ func (c *Column) Next(n int) (arrow.Array, error) {
 	return a, nil
 }
 
-// located says which column an error is about.
+// located reports which column an error is about.
 func (c *Column) located(err error) error {
 	return fmt.Errorf("column %q, row group %d: %w", c.name, c.group-1, err)
 }

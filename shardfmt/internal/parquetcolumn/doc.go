@@ -11,8 +11,8 @@
 //
 // A column that is coded by short dictionaries can be had as arrays of codes, too ([NewCoded]).
 //
-// Arrow's reader finds the pages and unpacks them. It also reads whatever isn't common: [New] says what is.
-// Files are hostile: a batch takes memory for the rows that are asked for and for bytes that exist, texts of a dictionary at
+// Arrow's reader finds the pages and unpacks them. It also reads whatever isn't common: [New] reports what is.
+// Files are hostile: a batch takes memory for the rows that are requested and for bytes that exist, texts of a dictionary at
 // most 2 GiB.
 //
 // Source: https://parquet.apache.org/docs/file-format/data-pages/encodings/.

@@ -59,7 +59,7 @@ func (h *hybrid) constant(n int) (value uint32, ok bool, err error) {
 	return h.value, true, nil
 }
 
-// skip passes over n values of the run or the groups at hand.
+// skip passes over n values of the run or the groups available.
 func (h *hybrid) skip(n int) {
 	if h.packed > 0 {
 		h.packed, h.bit = h.packed-n, h.bit+n*h.width
@@ -68,7 +68,7 @@ func (h *hybrid) skip(n int) {
 	h.run -= n
 }
 
-// begin reads the head of the next run or groups where none is at hand.
+// begin reads the head of the next run or groups where none is available.
 func (h *hybrid) begin() error {
 	for h.run == 0 && h.packed == 0 {
 		head, n := binary.Uvarint(h.data)

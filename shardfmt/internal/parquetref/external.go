@@ -26,7 +26,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Options of Parquet; shardfmt.ExternalOptions says what they mean.
+// Options of Parquet; shardfmt.ExternalOptions reports what they mean.
 type Options struct {
 	Write         shardwriter.Options
 	Columns       []string
@@ -45,7 +45,7 @@ type build struct {
 	bloom  map[uint32]float64
 
 	mu sync.Mutex
-	// sums are the checksums of the column chunks of the stripe at hand.
+	// sums are the checksums of the column chunks of the stripe available.
 	sums []meta.ObjectSum
 	// claims are all checksums, of column chunks and footers, by the URLs of their objects.
 	claims []claim
@@ -148,7 +148,7 @@ func (b *build) reference(url string) (string, error) {
 	return urlresolve.Relative(b.out, url), nil
 }
 
-// findSchema takes the fields of the first file, or those asked for, and finds their columns in the others.
+// findSchema takes the fields of the first file, or those requested, and finds their columns in the others.
 func (b *build) findSchema() error {
 	b.schema = new(schema.Schema)
 	for i, f := range b.files {

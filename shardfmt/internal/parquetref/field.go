@@ -127,7 +127,7 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, p path, l
 	return m, corrupt.Locate(b.large(values(c, node, dict, pages, m.Bytes, seen, mem), node, g, c), url, 0)
 }
 
-// large says of a chunk that does not fit into the memory of the run what would help.
+// large adds to the error of a chunk that does not fit into the memory of the run what would help.
 func (b *build) large(err error, node *schema.Node, g group, c *parquetchunk.Chunk) error {
 	if !errors.Is(err, budget.ErrExceeded) {
 		return err
@@ -152,7 +152,7 @@ func (b *build) sum(url, ref string, start uint64, data []byte) meta.ObjectSum {
 	return s
 }
 
-// addSum notes the checksum of a column chunk of the stripe at hand.
+// addSum notes the checksum of a column chunk of the stripe available.
 func (b *build) addSum(url, ref string, start uint64, data []byte) {
 	sum := b.sum(url, ref, start, data)
 	b.mu.Lock()
@@ -160,7 +160,7 @@ func (b *build) addSum(url, ref string, start uint64, data []byte) {
 	b.sums = append(b.sums, sum)
 }
 
-// sumsOf are the checksums of the stripe at hand, of its chunks and of the footers of its files, in the order of objects and ranges.
+// sumsOf are the checksums of the stripe available, of its chunks and of the footers of its files, in the order of objects and ranges.
 func (b *build) sumsOf(groups []group) []meta.ObjectSum {
 	for k, g := range groups {
 		if k == 0 || groups[k-1].file != g.file {

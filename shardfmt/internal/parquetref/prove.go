@@ -19,7 +19,7 @@ const (
 	proveGap = 64 << 10
 )
 
-// claim is a checksum of bytes that were read once. What the root says of an object is made of these bytes.
+// claim is a checksum of bytes that were read once. What the root states about an object is made of these bytes.
 type claim struct {
 	url        string
 	start, end int64

@@ -31,7 +31,7 @@ func pathsOf(s *parquetchunk.Shape, above []*parquetchunk.Shape) (out []path) {
 	return out
 }
 
-// nesting is what the levels of a column say of one list, map or struct: which are null, and where the elements of each list start.
+// nesting is what the levels of a column state about one list, map or struct: which are null, and where the elements of each list start.
 type nesting struct {
 	valid    []bool
 	starts   []int64
@@ -41,7 +41,7 @@ type nesting struct {
 // size in bytes.
 func (n *nesting) size() uint64 { return uint64(cap(n.valid) + 8*cap(n.starts)) }
 
-// structure collects the lists, maps and structs of a field, by the number of their nodes. Each column below one says where its values are: the
+// structure collects the lists, maps and structs of a field, by the number of their nodes. Each column below one reports where its values are: the
 // first is taken, and all others must agree.
 type structure struct {
 	of  map[uint32]*nesting
@@ -107,7 +107,7 @@ func (n *nesting) add(node *parquetchunk.Shape, def, rep uint32) bool {
 	return rep <= node.Rep
 }
 
-// agree makes what a column said that of the nodes above it, or compares the two.
+// agree makes what a column reported that of the nodes above it, or compares the two.
 func (c *collector) agree(above []*parquetchunk.Shape) error {
 	for k, node := range above {
 		own, have := &c.own[k], c.s.of[node.Node.ID]

@@ -31,7 +31,7 @@ const (
 	pageCodes = 1 << 17
 )
 
-// table has the entries of a dictionary in the order in which they come first. Values are told apart by their bits.
+// table has the entries of a dictionary in the order in which they come first. Values are distinguished by their bits.
 type table interface {
 	// code finds the codes of values from some place on, none of which is null.
 	code(codes []uint16, a arrow.Array, from int)
@@ -140,7 +140,7 @@ func assemble(t arrow.DataType, n int, buffers ...*memory.Buffer) arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// describe tells the statistics of a page that it has a dictionary's entries. (What the library does of itself looks for
+// describe reports the statistics of a page that it has a dictionary's entries. (What the library does of itself looks for
 // the entries that rows have, which are all of them, and leaves out the empty text.)
 func describe(s metadata.TypedStatistics, entries arrow.Array, rows, nulls int64) {
 	switch s := s.(type) {

@@ -27,7 +27,7 @@ func (t *wordTable) reset() {
 	t.resize(leastSlots)
 }
 
-// resize makes room for half as many entries as slots, a power of two.
+// resize makes space for half as many entries as slots, a power of two.
 func (t *wordTable) resize(slots int) {
 	if cap(t.slots) < slots {
 		t.slots = make([]uint32, slots)

@@ -168,7 +168,7 @@ func span(c *metadata.ColumnChunkMetaDataBuilder) (from, size int64) {
 	return from, about.TotalCompressedSize
 }
 
-// move says that the pages of a column lie further behind.
+// move reports that the pages of a column lie further behind.
 func move(c *metadata.ColumnChunkMetaDataBuilder, by int64) {
 	chunk := c.Contents()
 	chunk.FileOffset += by
@@ -197,7 +197,7 @@ func (w *Writer) write(b []byte) error {
 
 var errClosed = errors.New("the file is closed")
 
-// Close writes what is left and the footer. After an error it gives that, and the file is to be thrown away.
+// Close writes the rest and the footer. After an error it gives that, and the file is to be thrown away.
 func (w *Writer) Close() error {
 	err := w.err
 	if err == nil {

@@ -146,7 +146,7 @@ func contradicts(n *schema.Node, c *filter.Stats, v filter.Value) string {
 	return ""
 }
 
-// outside names the bound that a value, which is no NaN, lies beyond, "" if none.
+// outside names the bound that a value, which is not a NaN, lies beyond, "" if none.
 func outside(n *schema.Node, c *filter.Stats, v filter.Value) string {
 	if c.Min != nil {
 		if d := compareValues(n, v, *c.Min); d < 0 || d == 0 && c.MinExclusive {

@@ -13,7 +13,7 @@ import (
 )
 
 // Audit reads every field of every stripe as a scan does, column by column, Request.Workers at the same time, and compares its values, those
-// of nested fields too, with what the descriptors and range indexes say of them: counts, ranges, sizes, sketches, Bloom filters, of
+// of nested fields too, with what the descriptors and range indexes state about them: counts, ranges, sizes, sketches, Bloom filters, of
 // the stripe and of the shard. What a scan would refuse, and statistics that lie, are given to found, one for each column
 // and stripe and in their order; the error is for what is not about stored data. Of a column that stores nothing only its first row is read.
 func Audit(ctx context.Context, store Store, q *Request, found func(error) error) error {
@@ -62,7 +62,7 @@ type audited struct {
 	counted *shardClaims
 }
 
-// put takes what came out of column k of all, and tells of it when those before it have been told of.
+// put takes what came out of column k of all, and reports it after those before it.
 func (a *audit) put(k int, out *audited) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

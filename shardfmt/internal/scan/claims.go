@@ -18,7 +18,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// claims are what a stripe says of a column and of all below it, to be held against the values.
+// claims are what a stripe states about a column and of all below it, to be compared with the values.
 type claims struct {
 	stripe *stripe
 	node   *schema.Node
@@ -31,23 +31,23 @@ type claims struct {
 	sampled bool
 }
 
-// claim is what is said of one field, and what was seen of it.
+// claim is what is reported of one field, and what was seen of it.
 type claim struct {
 	node       *schema.Node
 	descriptor *metapb.FieldDescriptor
-	// stats are those of the stripe and of the shard, nil where nothing is said.
+	// stats are those of the stripe and of the shard, nil where nothing is reported.
 	stats [2]*filter.Stats
 	seen  *stats.Collector
 	index *indexClaim
 	// admitted are values that every Bloom filter of stats admits.
 	admitted admitted
-	bounds   decimal.Bounds // of the run at hand
+	bounds   decimal.Bounds // of the run available
 }
 
 // mostExact is up to how many different values an exact count is counted again.
 const mostExact = 1 << 17
 
-// newClaims reads what is said of n and of all below it, down to unions.
+// newClaims reads what is reported of n and of all below it, down to unions.
 func newClaims(ctx context.Context, s *stripe, n *schema.Node, shard *shardClaims) (*claims, error) {
 	c := &claims{stripe: s, node: n, shard: shard, nodes: map[uint32]*claim{}}
 	return c, c.add(ctx, n)
@@ -105,7 +105,7 @@ func (s *stripe) readIndex(ctx context.Context, n *schema.Node, positions uint64
 	return out, s.mem.Hold(positions / colstream.RangeIndexBlock * indexBytes)
 }
 
-// take holds the next values of a node, and of those below it, against what is said of them.
+// take holds the next values of a node, and of those below it, against what is reported of them.
 func (c *claims) take(a arrow.Array, n *schema.Node) error {
 	if e, ok := a.(array.ExtensionArray); ok {
 		a = e.Storage()
@@ -133,7 +133,7 @@ func (c *claims) take(a arrow.Array, n *schema.Node) error {
 	return nil
 }
 
-// values holds values of one field against its claims. What lies behind the field's own positions was added by its reader:
+// values compares values of one field with its claims. What lies behind the field's own positions was added by its reader:
 // the reference does not pad the last lists of a fixed size.
 func (c *claims) values(x *claim, a arrow.Array) error {
 	if left := x.descriptor.PositionCount - x.seen.Positions(); uint64(a.Len()) > left {
@@ -177,7 +177,7 @@ func (x *claim) holdEach(a arrow.Array, at uint64) string {
 	return ""
 }
 
-// check compares what was counted with what is said, after all values were taken.
+// check compares what was counted with what is reported, after all values were taken.
 func (c *claims) check() error {
 	var failed error
 	(&schema.Schema{Fields: []*schema.Node{c.node}}).Walk(func(_ string, n *schema.Node) bool {
@@ -214,7 +214,7 @@ func (c *claims) checkField(x *claim) error {
 	return nil
 }
 
-// checkDeleted compares the records that a marker marks with how many the stripe says are deleted.
+// checkDeleted compares the records that a marker marks with how many the stripe states are deleted.
 func (c *claims) checkDeleted(x *claim) error {
 	if x.node.Internal != schema.InternalDeletedRecord || x.node.Basic != schema.Boolean {
 		return nil
@@ -229,7 +229,7 @@ func (c *claims) checkDeleted(x *claim) error {
 	return nil
 }
 
-// differs names what in a descriptor is not as it was counted, "" if nothing. What a descriptor does not say is no
+// differs names what in a descriptor is not as it was counted, "" if nothing. What a descriptor does not state is no
 // difference, nor is a range wider than the values.
 func differs(got, d *metapb.FieldDescriptor) string {
 	switch {

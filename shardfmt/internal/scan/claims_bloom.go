@@ -12,11 +12,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// A Bloom filter is asked for each of the different values of a field, which are mostly few: those that were asked for lately are
+// A Bloom filter is read for each of the different values of a field, which are mostly few: those that were requested lately are
 // remembered, each at its place by a multiplication.
 
 const (
-	// admittedBits make 1,024 places: as many values has a filter that nobody asked for.
+	// admittedBits make 1,024 places: as many values has a filter that nobody requested.
 	admittedBits = 10
 	// admittedText is how long a byte string may be that is remembered: 128 KiB for all of a field.
 	admittedText = 128
@@ -99,7 +99,7 @@ func (x *claim) mayContain(v filter.Value) bool {
 	return true
 }
 
-// word asks for a value that a word stands for, unless it is known.
+// word requests a value that a word stands for, unless it is known.
 func (x *claim) word(w uint64, v filter.Value) bool {
 	if x.admitted.words == nil {
 		x.admitted.words = new([1 << admittedBits]uint64)
@@ -180,7 +180,7 @@ func (x *claim) textsAdmitted(a arrow.Array) bool {
 	return true
 }
 
-// text asks for the byte string from start to end in data, unless it is known.
+// text requests the byte string from start to end in data, unless it is known.
 func (x *claim) text(data []byte, start, end int) bool {
 	n := end - start
 	head, tail := simd.Ends(data, start, end)

@@ -8,18 +8,18 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// indexClaim holds a range index against the values of its field.
+// indexClaim compares a range index with the values of its field.
 type indexClaim struct {
 	node  *schema.Node
 	index *colstream.RangeIndex
-	// block is the one at hand, stats what the index says of it, in room, and invalid how many nulls and NaNs it has so far.
+	// block is the one available, stats what the index states about it, in room, and invalid how many nulls and NaNs it has so far.
 	block   int
 	stats   *filter.Stats
 	room    blockStats
 	invalid uint64
 }
 
-// seek makes the block of a position the one at hand.
+// seek makes the block of a position the one available.
 func (x *indexClaim) seek(at uint64) {
 	if i := int(at / x.index.BlockSize); x.stats == nil || i != x.block {
 		x.block, x.stats, x.invalid = i, x.room.of(x.node, x.index, i), 0
@@ -34,7 +34,7 @@ func (x *indexClaim) end(at, most uint64) uint64 {
 	return min(most, x.index.Range(int(at/x.index.BlockSize)).End)
 }
 
-// said is how many nulls and NaNs the index gives the block at hand.
+// reported is how many nulls and NaNs the index gives the block available.
 func (x *indexClaim) said() uint64 {
 	if x.index.Invalid == nil {
 		return 0
@@ -42,7 +42,7 @@ func (x *indexClaim) said() uint64 {
 	return uint64(x.index.Invalid[x.block])
 }
 
-// take holds the value at a position against the index and names what contradicts it, "" if nothing. Positions come in
+// take compares the value at a position with the index and names what contradicts it, "" if nothing. Positions come in
 // order. A nil claim holds against everything.
 func (x *indexClaim) take(at uint64, valid bool, v filter.Value) string {
 	if x == nil {
@@ -61,7 +61,7 @@ func (x *indexClaim) take(at uint64, valid bool, v filter.Value) string {
 	return fmt.Sprintf("positions [%d, %d) of the stripe have %d nulls and NaNs, the range index says %d", r.Start, r.End, x.invalid, x.said())
 }
 
-// takeRun is take of all values of a run that starts at a position and ends in the same block. It only tells whether there is a
+// takeRun is take of all values of a run that starts at a position and ends in the same block. It only reports whether there is a
 // contradiction.
 func (x *indexClaim) takeRun(at uint64, r *run) (holds bool) {
 	if x == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Values that lie next to each other and are covered by the same claims are held against these together: no value lies beyond a bound if the
+// Values that lie next to each other and are covered by the same claims are compared with these together: no value lies beyond a bound if the
 // least and the greatest of them don't, and none is missing in a Bloom filter if none of the different ones is. Which value it is that
 // contradicts a claim is found by looking at one after the other, where there is one.
 

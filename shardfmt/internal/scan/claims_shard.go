@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// shardClaims are what the shard says of its fields, and what was counted of them in its stripes.
+// shardClaims are what the shard states about its fields, and what was counted of them in its stripes.
 type shardClaims struct {
 	plan    *plan
 	counted map[uint32]*metapb.FieldDescriptor
@@ -19,7 +19,7 @@ func newShardClaims(p *plan) *shardClaims {
 	return &shardClaims{plan: p, counted: map[uint32]*metapb.FieldDescriptor{}}
 }
 
-// of is what the shard says of a field; nil if nothing, or nothing that can be read, which is found elsewhere.
+// of is what the shard states about a field; nil if nothing, or nothing that can be read, which is found elsewhere.
 func (s *shardClaims) of(ctx context.Context, n *schema.Node) *metapb.FieldDescriptor {
 	d, err := s.plan.descriptor(ctx, -1, n.ID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *shardClaims) addAll(more *shardClaims) {
 	}
 }
 
-// check compares the sums with what the shard says, where it speaks of as many positions.
+// check compares the sums with what the shard states, where it speaks of as many positions.
 func (s *shardClaims) check(ctx context.Context) error {
 	var failed error
 	s.plan.q.Project.Walk(func(path string, n *schema.Node) bool {

@@ -272,7 +272,7 @@ func (x *claimTest) bound(rank int) *filter.Value {
 	return &v
 }
 
-// lies are those that a claim can tell; each is contradicted by what want says.
+// lies are those that a claim can tell; each is contradicted by what want states.
 func (x *claimTest) lies() map[string]claimLie {
 	out := map[string]claimLie{"none": {"", func(*claim) {}}}
 	for k, of := range [...]string{"", " of the shard"} {
@@ -296,7 +296,7 @@ func (x *claimTest) lies() map[string]claimLie {
 	return out
 }
 
-// claimLie changes a claim; want is what is said of it where it contradicts the values.
+// claimLie changes a claim; want is what is reported of it where it contradicts the values.
 type claimLie struct {
 	want string
 	lie  func(c *claim)
@@ -339,7 +339,7 @@ func (x *claimTest) indexLies(out map[string]claimLie) {
 	out["index all invalid"] = claimLie{"positions [500, 600) of the stripe have", func(c *claim) { c.index.index.Invalid[5] = indexBlock }}
 }
 
-// Every lie that values contradict is found, of every type, whatever the batches, and said in the same words as by looking at one value after the
+// Every lie that values contradict is found, of every type, whatever the batches, and reported in the same words as by looking at one value after the
 // other; where there is none, values are not looked at one by one.
 func TestClaimsAreHeldTogether(t *testing.T) {
 	found := map[string]int{}
@@ -372,7 +372,7 @@ func TestClaimsAreHeldTogether(t *testing.T) {
 	}
 }
 
-// expected is what is said of a lie: the extremes of booleans come more than once.
+// expected is what is reported of a lie: the extremes of booleans come more than once.
 func (c *claimed) expected(what string) string {
 	if _, rest, ok := strings.Cut(what, " is "); ok && c.of == "Boolean" {
 		return rest
@@ -380,12 +380,12 @@ func (c *claimed) expected(what string) string {
 	return what
 }
 
-// cannot reports whether a lie can't be told of a type.
+// cannot reports whether a type has no detectable lie.
 func (c *claimed) cannot(lie string) bool {
 	return c.nan == nil && strings.HasPrefix(lie, "no NaNs") || c.of == "Boolean" && strings.HasPrefix(lie, "filter")
 }
 
-// A Bloom filter is not asked for each of few values again whenever they come, but where two of them have one place.
+// A Bloom filter is not read for each of few values again whenever they come, but where two of them have one place.
 func TestFiltersAreAskedForDifferentValues(t *testing.T) {
 	for _, c := range claimedTypes() {
 		x := newClaimTest(t, c, true, true)
@@ -406,7 +406,7 @@ func TestFiltersAreAskedForDifferentValues(t *testing.T) {
 }
 
 // A value that a Bloom filter lacks is found behind thousands of others that it has, whichever of them are remembered in its place. What lies
-// in the place of a null is not asked for: zeros, which are the first value of most.
+// in the place of a null is not requested: zeros, which are the first value of most.
 func TestOneValueOfManyIsNotInTheFilter(t *testing.T) {
 	nan := map[string]any{"Float64": math.NaN(), "Decimal": decimal.NaN}
 	for of, value := range map[string]func(i int) any{
@@ -447,7 +447,7 @@ func TestOneValueOfManyIsNotInTheFilter(t *testing.T) {
 	}
 }
 
-// lackingClaim has one Bloom filter, of everything but a value and NaNs, which no filter is asked for.
+// lackingClaim has one Bloom filter, of everything but a value and NaNs, which no filter has.
 func lackingClaim(n *schema.Node, missing any, k int) *claim {
 	x := &claim{node: n}
 	lacking := valuesOf(storageOf(n, []any{missing}))(0)

@@ -28,7 +28,7 @@ type decoder struct {
 	needles   []*simd.Needle
 	needed    *arrow.Schema
 	root      string // for errors
-	// required are the columns that the shard says hold no null, or hold none somewhere below.
+	// required are the columns that the shard states hold no null, or hold none somewhere below.
 	required []requiredColumn
 }
 
@@ -140,7 +140,7 @@ func (d *decoder) batch(ctx context.Context, columns []column.Column, m match, s
 	return b, nil
 }
 
-// checkRequired refuses a null where the shard says that there is none: who gets the records may rely on it.
+// checkRequired refuses a null where the shard reports that there is none: who gets the records may rely on it.
 func checkRequired(root string, a arrow.Array, n *schema.Node) error {
 	path, _, found := arrowtype.FindNull(a, n)
 	if !found {

@@ -22,8 +22,8 @@ const (
 	markerRows = 1 << 20
 )
 
-// Marks reports whether a stripe, of which its directory says that so many records are deleted, may mark some: by the directory, or by what is
-// said of its marker field. The marks count, so a directory that says none is not believed where the field may have some.
+// Marks reports whether a stripe, of which its directory reports that so many records are deleted, may mark some: by the directory, or by what is
+// reported of its marker field. The marks count, so a directory that states none is not believed where the field may have some.
 func Marks(ctx context.Context, root *meta.Root, stripe int, marker *schema.Node, deleted uint64) (bool, error) {
 	if deleted > 0 {
 		return true, nil

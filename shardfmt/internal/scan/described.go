@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// described is the metadata of one stripe: each descriptor is decoded once, whoever asks for it. Safe for concurrent use.
+// described is the metadata of one stripe: each descriptor is decoded once, the caller. Safe for concurrent use.
 type described struct {
 	*meta.Root // whose footers are those of the stripe, too
 	mu         sync.Mutex

@@ -23,7 +23,7 @@ type Store interface {
 	ReadRanges(ctx context.Context, url string, ranges []blobio.Range) ([][]byte, error)
 }
 
-// branching is a store that tells requests which wait for one another from those that don't, and knows how many may
+// branching is a store that distinguishes requests which wait for one another from those that don't, and knows how many may
 // be under way at the same time; a *blobio.Client is one.
 type branching interface {
 	Store
@@ -73,7 +73,7 @@ func (f *fetcher) branches() (next func() *fetcher, join func()) {
 	return func() *fetcher { return &fetcher{store: f.store, joins: f.joins} }, func() {}
 }
 
-// maxRequests is how many requests of a round are under way at the same time where the store does not say.
+// maxRequests is how many requests of a round are under way at the same time where the store does not state.
 const maxRequests = 16
 
 // eaching is a store that calls do for 0 … n−1, several at the same time, with stores whose requests do not wait for one another.
@@ -104,13 +104,13 @@ func (f *fetcher) eachUpTo(ctx context.Context, limit, n int, do func(ctx contex
 	return f.each(ctx, n, do)
 }
 
-// columns makes the requests that columns need for ranges, all of a round together. whole says that ranges are all
+// columns makes the requests that columns need for ranges, all of a round together. whole reports that ranges are all
 // rows of the stripe.
 func (f *fetcher) columns(ctx context.Context, columns []column.Column, ranges []colstream.Range, whole bool) error {
 	return f.columnsFor(ctx, columns, ranges, whole, nil)
 }
 
-// columnsFor is columns that ends where there is no room for the bytes of a round; nil is room for any.
+// columnsFor is columns that ends where there is no space for the bytes of a round; nil is room for any.
 func (f *fetcher) columnsFor(ctx context.Context, columns []column.Column, ranges []colstream.Range, whole bool, room func(bytes uint64) bool) error {
 	for {
 		round, err := needs(columns, ranges, whole)
@@ -121,7 +121,7 @@ func (f *fetcher) columnsFor(ctx context.Context, columns []column.Column, range
 		case err != nil:
 			return err
 		case answered:
-			continue // what follows from them is asked for together with the others
+			continue // what follows from them is requested together with the others
 		}
 		room := uint64(0)
 		if len(ranges) > fewRequests {
@@ -176,12 +176,12 @@ func needs(columns []column.Column, ranges []colstream.Range, whole bool) (round
 	return round, nil
 }
 
-// round reads what requests ask for, near ones of an object together, all at the same time.
+// round reads the ranges of requests, near ones of an object together, all at the same time.
 func (f *fetcher) round(ctx context.Context, round []colstream.Request) error {
 	return f.roundThrough(ctx, f.store, round, 0)
 }
 
-// roundThrough is round by requests of a store, which may read room bytes for nothing (joinGroups).
+// roundThrough is round by requests of a store, which may read room bytes in gaps (joinGroups).
 func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.Request, room uint64) error {
 	if err := f.hold(round); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (f *fetcher) roundOf(ctx context.Context, st Store, g []colstream.Request) 
 	return fill(g, got)
 }
 
-// bytesOf is how many bytes requests ask for.
+// bytesOf is the number of bytes of requests.
 func bytesOf(round []colstream.Request) (n uint64) {
 	for _, q := range round {
 		n += q.End - q.Start
@@ -286,7 +286,7 @@ func groupByObject(round []colstream.Request) (groups [][]colstream.Request) {
 
 const (
 	// smallGap is how many bytes may be read for nothing to save a request, whatever else is read: a point
-	// lookup of 128 KiB has room for a few.
+	// lookup of 128 KiB has space for a few.
 	smallGap = 16 << 10
 	// wasteShare is the part of what is needed that may be read for nothing besides: a scan stays within 1.05.
 	wasteShare = 25
@@ -304,7 +304,7 @@ func group(round []colstream.Request) [][]colstream.Request {
 		spare += (q.End - q.Start) / wasteShare
 	}
 	var out [][]colstream.Request
-	first, end := 0, uint64(0) // of the group at hand
+	first, end := 0, uint64(0) // of the group available
 	for i, q := range sorted {
 		gap := q.Start - min(end, q.Start)
 		switch {
@@ -423,7 +423,7 @@ func (f *fetcher) watch(g []colstream.Request, got [][]byte) {
 			continue // of no bytes
 		}
 		l := f.lent[k]
-		l.used++ // for good, if nobody tells
+		l.used++ // for good, if nobody reports
 		if q.Let != nil {
 			*q.Let = l.let
 		}

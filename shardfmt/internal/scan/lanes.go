@@ -167,7 +167,7 @@ func (s *stripe) closeLanes() {
 	s.lanes = nil
 }
 
-// inLanes does something for batches, several at the same time, and takes what comes out in order. It tells how many were
+// inLanes does something for batches, several at the same time, and takes what comes out in order. It reports how many were
 // taken; the stripe has to do the others by itself. The error is take's.
 func inLanes[R any](s *stripe, list []match, do func(lane *stripe, m match) (R, error), take func(m match, r R) error) (taken int, err error) {
 	if len(list) < leastLanes {

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// plan says what a scan has to read.
+// plan reports what a scan has to read.
 type plan struct {
 	q *Request
 	// asked are the answers of the indexes of stripes that were asked together, by their number.
@@ -23,7 +23,7 @@ type plan struct {
 	nearby bool
 	// local: requests cost next to nothing, and one stripe is fetched before its turn at most.
 	local bool
-	// covered: one index answers for all stripes at once, so that it is asked however small they are.
+	// covered: one index answers for all stripes at once, so that it is read however small they are.
 	covered bool
 	ahead   *Ahead
 	// nodes are the numbers of all nodes that are read, those of the output first, and made how many those are.
@@ -92,8 +92,8 @@ func (p *plan) stripes(ctx context.Context, counts *Counts) (keep []int, err err
 	return keep, nil
 }
 
-// withinBounds leaves out the stripes that the shard rules out by what it says of all of them together, or, where only the
-// end of its root is at hand, by what that repeats of each.
+// withinBounds leaves out the stripes that the shard rules out by what it states about all of them together, or, where only the
+// end of its root is available, by what that repeats of each.
 func (p *plan) withinBounds(ctx context.Context, in []int) (keep []int, err error) {
 	if p.q.Root.Partial() {
 		if bounds, err := p.q.Root.Bounds(ctx); bounds != nil || err != nil {
@@ -137,7 +137,7 @@ func (p *plan) rows(i int) colstream.Range {
 type indexed struct {
 	node  *schema.Node
 	index *colstream.RangeIndex
-	stats *blockStats // of the block at hand
+	stats *blockStats // of the block available
 }
 
 // indexBytes is the most memory that a block of a range index takes once it is decoded: two decimals and a count.

@@ -9,15 +9,15 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
-// leastIndexed is the size of the filter's columns from which on indexes of a local store are asked: reading less is cheaper. Those of a
-// remote one are asked from leastRemote on: an index costs at least two requests, one after the other, and less than that is
+// leastIndexed is the size of the filter's columns from which on indexes of a local store are read: reading less is cheaper. Those of a
+// remote one are read from leastRemote on: an index costs at least two requests, one after the other, and less than that is
 // read in one.
 const (
 	leastIndexed = 4 << 10
 	leastRemote  = smallColumns
 )
 
-// worthIndexes reports whether indexes are asked where the filter's columns have so many bytes.
+// worthIndexes reports whether indexes are read where the filter's columns have so many bytes.
 func (p *plan) worthIndexes(bytes uint64) bool {
 	if p.local || p.covered {
 		return bytes >= leastIndexed
@@ -72,7 +72,7 @@ func (s *stripe) candidatesAndMaps(ctx context.Context) (blocks []colstream.Rang
 	return blocks, known, err
 }
 
-// earlyRequests are the requests for range indexes and block maps, none if they are many bytes or no index is asked now. Filling them
+// earlyRequests are the requests for range indexes and block maps, none if they are many bytes or no index is read now. Filling them
 // adds to out.
 func (s *stripe) earlyRequests(ctx context.Context, out *[]indexed) ([]colstream.Request, error) {
 	if _, asked := s.plan.asked[s.index]; asked || s.plan.local || !s.asks() {
@@ -89,7 +89,7 @@ func (s *stripe) earlyRequests(ctx context.Context, out *[]indexed) ([]colstream
 	return round, nil
 }
 
-// answer is what the indexes of a stripe said.
+// answer is what the indexes of a stripe reported.
 type answer struct {
 	Candidates
 	err error
@@ -103,10 +103,10 @@ func (p *plan) candidates(ctx context.Context, store meta.Store, stripe int) (Ca
 	return p.q.Candidates(ctx, store, stripe)
 }
 
-// askAtOnce is how many stripes' indexes are asked at the same time, as many as a bucket has requests in flight.
+// askAtOnce is how many stripes' indexes are read at the same time, as many as a bucket has requests in flight.
 const askAtOnce = blobio.DefaultBucketConcurrency
 
-// ask asks the indexes of some stripes at the same time, of those whose columns are worth it. An error is told where its
+// ask asks the indexes of some stripes at the same time, of those whose columns are worth it. An error is given where its
 // stripe is come to.
 func (s *scanner) ask(ctx context.Context, stripes []int) error {
 	if len(stripes) < 2 {

@@ -13,9 +13,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Request says what to read.
+// Request reports what to read.
 type Request struct {
-	// Root is the shard's metadata, Stripes what its directory says of them.
+	// Root is the shard's metadata, Stripes what its directory states about them.
 	Root    *meta.Root
 	Stripes []Stripe
 	// Project is what comes out; Needed what Filter needs, nil without one.
@@ -53,13 +53,13 @@ type Candidates struct {
 	// Rows are those that the filter may be true for, by ascending ranges, if Known.
 	Rows  []filter.Range
 	Known bool
-	// Unindexed: the filter asks for terms that no index could tell of.
+	// Unindexed: the filter requests terms that no index could answer.
 	Unindexed bool
 	// Gets and Bytes are what asking cost.
 	Gets, Bytes int64
 }
 
-// Stripe is what the directory says of a stripe.
+// Stripe is what the directory states about a stripe.
 type Stripe struct {
 	// Position of the first record in the shard; Records of the stripe, and how many of them are deleted.
 	Position, Records, Deleted uint64
@@ -116,7 +116,7 @@ func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield fun
 	return s.run(ctx, keep, yield)
 }
 
-// scanner goes through the stripes with its three collaborators: the plan says what to read, the fetcher gets the
+// scanner goes through the stripes with its three collaborators: the plan reports what to read, the fetcher gets the
 // bytes, the decoder makes arrays of them.
 type scanner struct {
 	plan   *plan
@@ -127,14 +127,14 @@ type scanner struct {
 	restored []error
 }
 
-// askTogether is how many stripes' indexes are asked at the same time: few round trips for all, and not too much for who
+// askTogether is how many stripes' indexes are read at the same time: few round trips for all, and not too much for who
 // wants only a few rows.
 const askTogether = 16
 
 // askAll is askTogether for who wants all rows.
 const askAll = 256
 
-// run reads the stripes, so many at a time as their indexes are asked together.
+// run reads the stripes, so many at a time as their indexes are read together.
 func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
 	together := askTogether
 	if s.plan.q.All && !s.plan.local {
@@ -158,7 +158,7 @@ func (s *scanner) run(ctx context.Context, keep []int, yield func(arrow.RecordBa
 
 // stripes reads stripe after stripe, and makes those behind the one that is read ready meanwhile: as many as Ahead has bytes for, and
 // the next one in any case during the last window of the one before. That begins with the first stripe where the caller wants all,
-// else not before the caller has asked for a second batch, since many want only a few rows.
+// else not before the caller has requested a second batch, since many want only a few rows.
 func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
 	if s.plan.nearby {
 		return s.inTurn(ctx, keep, yield)
@@ -190,7 +190,7 @@ func (s *scanner) stripes(ctx context.Context, keep []int, yield func(arrow.Reco
 		if err != nil {
 			return err
 		}
-		p.stripe.settle() // all batches were used, and more was asked for
+		p.stripe.settle() // all batches were used, and more was requested
 		p.close()
 		r.ready[k] = nil
 	}
@@ -235,7 +235,7 @@ func (r *readAhead) awaitTurn() error {
 	return nil
 }
 
-// start begins with the stripes from the k-th on that there is room for, one in any case where must is set.
+// start begins with the stripes from the k-th on that there is space for, one in any case where must is set.
 func (r *readAhead) start(k int, must bool) {
 	if r.plan.local {
 		if must && k < len(r.keep) && r.next == k {
@@ -328,7 +328,7 @@ func (r *readAhead) close(k int) {
 
 // inTurn is stripes where nothing is fetched before it is needed.
 func (s *scanner) inTurn(ctx context.Context, keep []int, yield func(arrow.RecordBatch) bool) error {
-	branch, join := s.fetch.branches() // what a stripe asks for does not follow from another's
+	branch, join := s.fetch.branches() // what a stripe requests does not follow from another's
 	defer join()
 	for _, i := range keep {
 		if err := s.stripe(ctx, branch(), i, yield); err != nil {
@@ -349,7 +349,7 @@ func (s *scanner) stripe(ctx context.Context, f *fetcher, i int, yield func(arro
 	if err := p.stripe.run(ctx, s.counts, yield); err != nil {
 		return err
 	}
-	p.stripe.settle() // all batches were used, and more was asked for
+	p.stripe.settle() // all batches were used, and more was requested
 	return nil
 }
 

@@ -33,7 +33,7 @@ type selector struct {
 	bitmaps bitmaps
 	decoded []arrow.ArrayData // of rows, to be used again
 	decode  *decoder
-	// ctx is that of the rows at hand: a batch may take seconds with a filter of thousands of literals.
+	// ctx is that of the rows available: a batch may take seconds with a filter of thousands of literals.
 	ctx context.Context
 }
 
@@ -53,7 +53,7 @@ type part struct {
 	needle  *simd.Needle // the only value that the filter is true of, nil if it isn't known
 	// interval is the numbers that the filter is true of, nil if they aren't known.
 	interval *simd.Interval
-	// stored is the size of the columns in bytes; asked and passed are the rows it was asked of, and those it left.
+	// stored is the size of the columns in bytes; asked and passed are the rows it was evaluated on, and those it left.
 	stored, asked, passed float64
 }
 
@@ -93,7 +93,7 @@ func (x *selector) marker() column.Column {
 	return x.columns[n]
 }
 
-// rank is what it costs to rule out a row by the part: it is asked before those of higher ranks. One that was not asked yet is
+// rank is what it costs to rule out a row by the part: it is evaluated before those of higher ranks. One that was not asked yet is
 // taken to leave half.
 func (p *part) rank() float64 {
 	const rows, half = 1024, 512 // as if it had been asked of so many rows, and left so many
@@ -155,7 +155,7 @@ func (x *selector) start(r colstream.Range) (bitmap []byte, left int) {
 	return bitmap, bitutil.CountSetBits(bitmap, 0, n)
 }
 
-// apply clears the bits of rows that a part of the filter rules out, and tells how many are left.
+// apply clears the bits of rows that a part of the filter rules out, and reports how many are left.
 func (x *selector) apply(ctx context.Context, p *part, r colstream.Range, bitmap []byte, left int, decoded []arrow.ArrayData) (int, error) {
 	few := left < int(r.Len())/fewShare
 	if len(p.columns) == 1 && !few {

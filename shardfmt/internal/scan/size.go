@@ -24,7 +24,7 @@ const (
 	cutShare = 16
 )
 
-// columnSize is what a descriptor says of the values of a field: how many bytes they have, and for how many rows a block is.
+// columnSize is what a descriptor states about the values of a field: how many bytes they have, and for how many rows a block is.
 type columnSize struct{ raw, blockRows uint64 }
 
 // batchRows is how many rows of average size make a batch.

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// mayMatch reports whether statistics, of which describe says those of a field, allow a record of a stripe, or with a
+// mayMatch reports whether statistics, of which describe states those of a field, allow a record of a stripe, or with a
 // negative one of the shard, to match.
 func (p *plan) mayMatch(stripe int, describe func(id uint32) (*metapb.FieldDescriptor, error)) (bool, error) {
 	expected := p.q.Root.Directory().TotalRecordCount
@@ -43,7 +43,7 @@ func (p *plan) mayMatch(stripe int, describe func(id uint32) (*metapb.FieldDescr
 	return p.q.Filter.MayMatch(func(id uint32) *filter.Stats { return known[id] }), nil
 }
 
-// descriptor is what a stripe, or with a negative one the shard, says of a field; nil if nothing.
+// descriptor is what a stripe, or with a negative one the shard, states about a field; nil if nothing.
 func (p *plan) descriptor(ctx context.Context, stripe int, id uint32) (*metapb.FieldDescriptor, error) {
 	if stripe < 0 {
 		return p.q.Root.ShardField(ctx, id)
@@ -57,7 +57,7 @@ func (p *plan) descriptors(ctx context.Context, stripe int) func(id uint32) (*me
 	return func(id uint32) (*metapb.FieldDescriptor, error) { return p.descriptor(ctx, stripe, id) }
 }
 
-// statsOf puts a descriptor into the terms of the filter. What covers fewer positions than expected says
+// statsOf puts a descriptor into the terms of the filter. What covers fewer positions than expected states
 // nothing of the others, which are null; of a field below a list or a nullable struct, nothing is concluded
 // from counts.
 func statsOf(n *schema.Node, d *metapb.FieldDescriptor, expected uint64) *filter.Stats {
@@ -87,7 +87,7 @@ func isFloating(n *schema.Node) bool {
 	return n.Basic == schema.Float32 || n.Basic == schema.Float64 || n.IsDecimal()
 }
 
-// valueOf puts a bound into the terms of the filter, nil if it is of a kind that says nothing.
+// valueOf puts a bound into the terms of the filter, nil if it is of a kind that states nothing.
 func valueOf(n *schema.Node, v *metapb.AnyValue) *filter.Value {
 	switch k := v.GetKind().(type) {
 	case *metapb.AnyValue_I64Value:
@@ -175,13 +175,13 @@ func mayContain(n *schema.Node, f *metapb.SplitBlockBloomFilter, v filter.Value)
 	return stats.BloomMayContain(n, f, v.Bytes)
 }
 
-// blockStats is what a range index says of one of its blocks, in memory that is used for the next one again.
+// blockStats is what a range index states about one of its blocks, in memory that is used for the next one again.
 type blockStats struct {
 	stats           filter.Stats
 	least, greatest filter.Value
 }
 
-// of fills in what is said of a block.
+// of fills in what is reported of a block.
 func (b *blockStats) of(n *schema.Node, x *colstream.RangeIndex, block int) *filter.Stats {
 	r, s := x.Range(block), &b.stats
 	*s = filter.Stats{Positions: r.Len(), NoNaNs: !isFloating(n) || x.Invalid == nil || x.Invalid[block] == 0}

@@ -33,7 +33,7 @@ type stripe struct {
 	chosen *[]ranges.Range
 	// candidateRows are those rows with the rest of their blocks; 0 if no index named any.
 	candidateRows uint64
-	// early are the range indexes that were fetched while the indexes were asked, nil if none were.
+	// early are the range indexes that were fetched while the indexes were read, nil if none were.
 	early *[]indexed
 
 	filter    []column.Column        // of plan.Needed, and of the marker behind them
@@ -42,7 +42,7 @@ type stripe struct {
 	batch     int                    // rows of a batch, now
 	usual     int                    // rows of a batch of average size
 	listed    []match                // of inBatches, to be used again
-	data      []arrow.ArrayData      // of the batch at hand, to be used again,
+	data      []arrow.ArrayData      // of the batch available, to be used again,
 	arrays    []arrow.Array          // and the arrays made of it
 	picked    chosen                 // what is read for it, to be used again
 	only      int                    // of the encodings of each column, see column.Choice
@@ -53,13 +53,13 @@ type stripe struct {
 	evaluated bool
 	counts    Counts
 	meta      *described // of the stripe, nil before described
-	// lanes decode batches side by side; alone says that there can be none.
+	// lanes decode batches side by side; alone reports that there can be none.
 	lanes []*stripe
 	alone bool
 }
 
 const (
-	// fetchBytes is about how many encoded bytes a window has. There are two at most: the one at hand and, during the last one
+	// fetchBytes is about how many encoded bytes a window has. There are two at most: the one available and, during the last one
 	// of a stripe, the first of the next stripe. With batchBytes a scan holds 128 MiB, whatever the shard.
 	fetchBytes = 32 << 20
 	// nearBytes is about how many encoded bytes a window has where requests cost next to nothing: they are decoded while they are in
@@ -144,7 +144,7 @@ func (s *stripe) firstBytes() uint64 {
 }
 
 // evaluate finds the rows of the first window that the filter selects, and fetches the columns of the output for them, before the
-// turn of the stripe has come, as far as there is room for them.
+// turn of the stripe has come, as far as there is space for them.
 func (s *stripe) evaluate(ctx context.Context, room func(bytes uint64) bool) error {
 	if len(s.filter) == 0 || len(s.next) == 0 {
 		return nil
@@ -469,7 +469,7 @@ func (s *stripe) eachBatch(ranges []colstream.Range, do func(colstream.Range) er
 	return nil
 }
 
-// outOfBudget makes an error of stored data of one that says that the budget does not suffice for the records from a
+// outOfBudget makes an error of stored data of one that reports that the budget does not suffice for the records from a
 // row on.
 func (s *stripe) outOfBudget(err error, row uint64) error {
 	var located *corrupt.Error

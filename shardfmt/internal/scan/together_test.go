@@ -59,7 +59,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// Windows have the rows that they are asked to have, and all of them are the ranges again.
+// Windows have the rows that they are requested to have, and all of them are the ranges again.
 func TestCutWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

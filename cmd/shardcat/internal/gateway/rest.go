@@ -260,7 +260,7 @@ func (s *Server) namespaces(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// page cuts a page of sorted names, if the request asks for pages. The token of the next one is the last name of this one, so that a page
+// page cuts a page of sorted names, if the request names pages. The token of the next one is the last name of this one, so that a page
 // is right whatever was added or removed meanwhile.
 func page(r *http.Request, names []string) (part []string, next string, err error) {
 	query := r.URL.Query()
@@ -452,7 +452,7 @@ func (s *Server) storage(r *http.Request, t *catalog.Table) (config map[string]s
 	}, "s3://" + Bucket + "/" + t.UUID(), nil
 }
 
-// baseURL is how the client reached the server: a proxy that speaks TLS says so.
+// baseURL is how the client reached the server: a proxy that speaks TLS reports it.
 func baseURL(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {

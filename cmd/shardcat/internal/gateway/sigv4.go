@@ -23,7 +23,7 @@ const (
 	noPayload    = "UNSIGNED-PAYLOAD"
 )
 
-// signature is what a request says of its signature, in its headers or, presigned, in its query.
+// signature is what a request states about its signature, in its headers or, presigned, in its query.
 type signature struct {
 	accessKey, date, region, service string
 	headers                          []string

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// rowsSummary is the query of what summary tells of a table's rows.
+// rowsSummary is the query of what summary reports about a table's rows.
 func rowsSummary(from, name, price string) string {
 	return "SELECT concat_ws(' ', CAST(count(*) AS varchar), CAST(sum(id) AS varchar), CAST(count(" + name + ") AS varchar), " +
 		"CAST(CAST(coalesce(sum(floor(" + price + " * 4)), 0) AS bigint) AS varchar), CAST(sum(small) AS varchar), " +

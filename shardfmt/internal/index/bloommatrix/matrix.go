@@ -20,7 +20,7 @@ const (
 	MaxBytes = 32 << 20
 )
 
-// Matrix is the shape of a matrix, and the number that tells it from others.
+// Matrix is the shape of a matrix, and the number that distinguishes it from others.
 type Matrix struct {
 	ID            uint64
 	Rows, Columns int

@@ -13,7 +13,7 @@ func hashes(r *rand.Rand, n int) (out []uint64) {
 	return out
 }
 
-// holds reports what a matrix says of a hash, by the one row that it needs.
+// holds reports what a matrix states about a hash, by the one row that it needs.
 func holds(t *testing.T, m Matrix, data []byte, column int, h uint64) bool {
 	t.Helper()
 	row := m.Row(h)

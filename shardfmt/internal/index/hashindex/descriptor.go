@@ -17,7 +17,7 @@ const (
 // maxPartitions bounds the artifacts of an index: the reference makes up to 1024.
 const maxPartitions = 1 << 16
 
-// Parse checks the descriptor of a hash index and tells how many bits of a hash choose the partition.
+// Parse checks the descriptor of a hash index and reports how many bits of a hash choose the partition.
 func Parse(d *metapb.IndexDescriptor) (partitionBits int, err error) {
 	if t := d.GetIndexType(); t != Type && t != RawType {
 		return 0, corrupt.Unsupported(-1, "index type %q: %s and %s are read", t, Type, RawType)

@@ -109,7 +109,7 @@ func (p *Pairs) addPartition(ctx context.Context, s *indexshard.Shard, part *Par
 	return nil
 }
 
-// addBuckets takes the pairs of a batch of buckets; in says whether a hash may be in one.
+// addBuckets takes the pairs of a batch of buckets; in reports whether a hash may be in one.
 func (p *Pairs) addBuckets(b arrow.RecordBatch, s *indexshard.Shard, part *Part, in func(hash uint64, row int) bool) error {
 	c, ok := openBuckets(b)
 	if !ok {

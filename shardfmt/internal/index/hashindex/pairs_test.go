@@ -56,7 +56,7 @@ func TestPairsWithLittleMemory(t *testing.T) {
 		return data
 	}
 	got, all := read(objects[0]), read(built[0])
-	data := len(all) - 16<<10 // the metadata behind it says when it was made
+	data := len(all) - 16<<10 // the metadata behind it reports when it was made
 	if len(objects) != 1 || len(got) != len(all) || !slices.Equal(got[:data], all[:data]) {
 		t.Errorf("%v is not as %v", objects, built)
 	}

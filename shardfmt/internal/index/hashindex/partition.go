@@ -62,9 +62,9 @@ type partition struct {
 	hashes           column.Encoder
 	positions        column.Encoder
 
-	bucket     uint64 // at hand
-	last       uint64 // hash at hand
-	begun      bool   // there is one, in the bucket at hand
+	bucket     uint64 // available
+	last       uint64 // hash available
+	begun      bool   // there is one, in the bucket available
 	inBucket   int64  // entries
 	inList     int64  // positions
 	bucketEnds []int64
@@ -121,7 +121,7 @@ func (p *partition) add(ctx context.Context, bucket uint64, x pair) error {
 	return flushNumbers(p.positions, &p.room)
 }
 
-// endList ends the list at hand, if there is one.
+// endList ends the list available, if there is one.
 func (p *partition) endList() error {
 	if !p.begun {
 		return nil

@@ -9,7 +9,7 @@
 // of them is read. Signed integers and times are i64, unsigned integers and Booleans u64, floats f64, all others bytes, which a
 // writer may cut: then what is found may match, and what is not found certainly does not. Nulls and NaNs are left out.
 //
-// Positions count records from the start of the stripe, as the descriptor's property position_base=stripe says.
+// Positions count records from the start of the stripe, as the descriptor's property position_base=stripe states.
 //
 // Builder makes an index with bounded memory, Open and Index.Rows ask one. Source: docs/format/indexes.md;
 // docs/format/indexes.md.

@@ -26,7 +26,7 @@ type Index struct {
 	encoded  bool
 }
 
-// Keys is a range of keys, given by the bytes that AppendSigned and the like make, uncut; nil is no bound.
+// Keys is a range of keys, given by the bytes that AppendSigned and the like make, uncut; nil is not a bound.
 type Keys struct {
 	Low, High []byte
 	// LowOut and HighOut leave the bound itself out.
@@ -61,7 +61,7 @@ func Open(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescri
 	return x, nil
 }
 
-// Parse checks the descriptor of a layer index and tells to how many bytes its keys are cut.
+// Parse checks the descriptor of a layer index and reports to how many bytes its keys are cut.
 func Parse(d *metapb.IndexDescriptor) (keyBytes int, err error) {
 	if t := d.GetIndexType(); t != Type {
 		return 0, corrupt.Unsupported(-1, "index type %q is not %s", t, Type)
@@ -139,7 +139,7 @@ func (x *Index) Rows(ctx context.Context, any []Keys, most, records uint64) (row
 	return rows, true, nil
 }
 
-// fewPositions is how many are made room for at once: a file may claim any number.
+// fewPositions is how many are made space for at once: a file may claim any number.
 const fewPositions = 4096
 
 // find gives the rows of the second column that belong to a range of keys.
@@ -168,7 +168,7 @@ func (x *Index) find(ctx context.Context, k Keys) (layer.Group, error) {
 	return all.Subset(start, end).Owned(ctx)
 }
 
-// cut makes of a bound what it is among the keys of the file: of one that is longer than they are, what is left belongs to the range.
+// cut makes of a bound what it is among the keys of the file: of one that is longer than they are, the rest belongs to the range.
 func (x *Index) cut(key []byte, out bool) ([]byte, bool) {
 	if x.form == Bytes && len(key) >= x.keyBytes {
 		return key[:x.keyBytes], false

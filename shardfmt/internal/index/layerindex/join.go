@@ -82,7 +82,7 @@ type cursor struct {
 	order     int
 	keys      *layer.Cursor
 	positions *layer.Cursor
-	left      uint64 // positions of the key at hand
+	left      uint64 // positions of the key available
 	key       []byte
 	begun     bool
 }
@@ -136,7 +136,7 @@ func (c *cursor) corrupt(format string, args ...any) error {
 	return corrupt.Locate(corrupt.At(-1, format, args...), c.x.url, 0)
 }
 
-// each gives the positions of the key at hand, shifted.
+// each gives the positions of the key available, shifted.
 func (c *cursor) each(ctx context.Context, yield func(extsort.Record, error) bool) (more bool) {
 	var value [8]byte
 	last := uint64(0)
@@ -163,7 +163,7 @@ func (c *cursor) each(ctx context.Context, yield func(extsort.Record, error) boo
 	return true
 }
 
-// cursors is a heap by the key at hand: those of an earlier part come first, so that positions ascend.
+// cursors is a heap by the key available: those of an earlier part come first, so that positions ascend.
 type cursors struct {
 	heap     []*cursor
 	form     Form
@@ -215,7 +215,7 @@ func (h *cursors) Pop() any {
 	return last
 }
 
-// ahead is a store that reads one object from its start to its end: what is asked for, and as much behind it as the window is long. Columns
+// ahead is a store that reads one object from its start to its end: what is requested, and as much behind it as the window is long. Columns
 // that lie apart have a window each. Not for concurrent use.
 type ahead struct {
 	meta.Store

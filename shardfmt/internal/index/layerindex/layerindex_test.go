@@ -258,7 +258,7 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-// A descriptor that does not say what it must, and positions beyond the stripe, are refused.
+// A descriptor that does not report what it must, and positions beyond the stripe, are refused.
 func TestRefusals(t *testing.T) {
 	ctx := context.Background()
 	s := build(t, Signed, [][]byte{AppendSigned(nil, 1), AppendSigned(nil, 2)}, 0)

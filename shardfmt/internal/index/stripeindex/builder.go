@@ -41,7 +41,7 @@ type Builder struct {
 	columns []column
 	// numbers are those of the columns in the postings: of their nodes, and of composites numbers that no node has.
 	numbers []uint32
-	rows    uint64 // of the stripe at hand
+	rows    uint64 // of the stripe available
 	text    *textindex.Builder
 	hash    *hashindex.Builder
 	layer   *layerindex.Builder
@@ -106,7 +106,7 @@ func (b *Builder) begin() {
 		fields[i] = textindex.Field{ID: b.numbers[i], Tokenizer: b.spec.Tokenizer}
 	}
 	collation := textindex.CaseInsensitive
-	if b.spec.Tokenizer == tokenizer.Trivial { // values are asked for as they are
+	if b.spec.Tokenizer == tokenizer.Trivial { // values are requested as they are
 		collation = textindex.CasePreserving
 	}
 	b.text = textindex.NewBuilder(collation, fields)
@@ -184,7 +184,7 @@ func (b *Builder) addText(i int, batch arrow.RecordBatch) error {
 	return nil
 }
 
-// addTexts is addText of a column that is no list and part of nothing.
+// addTexts is addText of a column that is not a list and part of nothing.
 func (b *Builder) addTexts(i int, a arrow.Array) error {
 	if e, ok := a.(array.ExtensionArray); ok {
 		a = e.Storage()
@@ -350,7 +350,7 @@ func (b *Builder) Finish(ctx context.Context, st shardwriter.Store, root, prefix
 		return nil, out, err
 	}
 	b.describe(d, meta.Pair(propertyBase, meta.Text(baseStripe)))
-	if b.spec.Kind == Layer { // whose file tells at once what a filter would
+	if b.spec.Kind == Layer { // whose file reports at once what a filter would
 		return []*metapb.IndexDescriptor{d}, out, nil
 	}
 	f, more, err := b.filters.add(ctx, st, root, prefix, d, keys)
@@ -431,7 +431,7 @@ func Name(d *metapb.IndexDescriptor) (name string, ok bool) {
 	return meta.Properties(d.GetProperties()).Text(propertyName)
 }
 
-// SpecOf is what an index of ours was asked for by.
+// SpecOf is what an index of ours was requested by.
 func SpecOf(d *metapb.IndexDescriptor) (Spec, error) {
 	name, ok := Name(d)
 	if !ok {

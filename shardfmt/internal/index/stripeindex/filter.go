@@ -40,7 +40,7 @@ type Filter struct {
 
 // FilterField is a field of a filter.
 type FilterField struct {
-	// Node is its number in the schema that questions are asked by, Type what its type was when the filter was made.
+	// Node is its number in the schema that questions use, Type what its type was when the filter was made.
 	Node uint32
 	Type string
 	// Tokenizer of terms; Prefix is what stands before a value that is hashed.

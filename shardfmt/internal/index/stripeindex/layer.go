@@ -21,7 +21,7 @@ const (
 	mostRecords = 4 << 20
 )
 
-// askLayer answers which rows have keys that are asked for, unless those are many. The questions are about the first columns of the key, all but
+// askLayer answers which rows have the keys of questions, unless those are many. The questions are about the first columns of the key, all but
 // the last of kind Equal.
 func (r *Reader) askLayer(ctx context.Context, u *usable, asked ...filter.Question) (rows []filter.Range, known bool, err error) {
 	q := asked[0]
@@ -92,7 +92,7 @@ func (u *usable) starting(all []filter.Question) (out []filter.Question) {
 // mostPrefixes is how many ranges of keys of several columns one question may come to: a list of values for each of two columns may be of many.
 const mostPrefixes = 256
 
-// partsOf are the keys of several columns that questions about the first of them ask for.
+// partsOf are the keys of several columns that match questions about the first of them.
 func partsOf(asked []filter.Question) (any []layerindex.Keys, ok bool) {
 	prefixes := [][]byte{{}}
 	for i := range asked {
@@ -154,7 +154,7 @@ func partsWithin(prefix []byte, n *schema.Node, q *filter.Question) (k layerinde
 	return k, true
 }
 
-// keysOf are the keys that a question asks for.
+// keysOf are the keys that match a question.
 func keysOf(n *schema.Node, q filter.Question) (any []layerindex.Keys) {
 	if q.Kind == filter.Equal {
 		for i := range q.Values {

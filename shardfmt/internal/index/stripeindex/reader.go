@@ -56,7 +56,7 @@ type indexed struct {
 }
 
 // NewReader finds the indexes of a stripe that may be relied on, also those in the descriptions of fields. It costs a request only if the root does not hold the
-// descriptors. What it can't answer, the indexes of the shard as a whole are asked, which may be nil.
+// descriptors. The rest is looked up in the indexes of the shard as a whole, which may be nil.
 func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, fields []uint32, shared *Shared, p urlresolve.Policy) (*Reader, error) {
 	c, err := root.StripeIndexes(ctx, stripe)
 	if err != nil {
@@ -106,7 +106,7 @@ func ofField(id uint32, scoped func(*metapb.IndexDescriptor) bool) func(*metapb.
 }
 
 // add takes those of some indexes that may be relied on and are of the right scope: not one of another writer, of a later version, or
-// that does not say all that it must.
+// that does not state all that it must.
 func (r *Reader) add(c *metapb.IndexCollection, base string, scoped func(*metapb.IndexDescriptor) bool) error {
 	for _, d := range c.GetIndexDescriptors() {
 		if !relied(d.IndexType) {
@@ -159,7 +159,7 @@ func fieldsOf(d *metapb.IndexDescriptor) (out []indexed, ok bool) {
 		if len(parts) > 1 && !ofText && d.IndexType != layerindex.Type {
 			return nil, false
 		}
-		for k, part := range parts { // any member of a composite is asked by the lists of all; those of a key are asked in their order
+		for k, part := range parts { // any member of a composite is looked up by the lists of all; those of a key in their order
 			x.node, x.typ = f.SchemaIds[k], part
 			out = append(out, x)
 		}

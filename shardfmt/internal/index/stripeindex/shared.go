@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Shared asks the indexes of a shard as a whole. Each question is asked once, for all stripes. Safe for concurrent use; a nil one knows
+// Shared asks the indexes of a shard as a whole. Each question is answered once, for all stripes. Safe for concurrent use; a nil one knows
 // nothing.
 type Shared struct {
 	mu      sync.Mutex
@@ -24,7 +24,7 @@ type Shared struct {
 	bytes   int // of answers
 }
 
-// answer is what the indexes said to a question: rows of the shard.
+// answer is what the indexes reported to a question: rows of the shard.
 type answer struct {
 	rows  []filter.Range
 	known bool
@@ -110,7 +110,7 @@ func (s *Shared) rows(ctx context.Context, st meta.Store, q filter.Question) ([]
 	return rows, known, nil
 }
 
-// keyOfQuestion tells questions of values and terms apart.
+// keyOfQuestion reports questions of values and terms apart.
 func keyOfQuestion(q filter.Question) string {
 	key := []byte{byte(q.Kind), bit(q.LowOut) | bit(q.HighOut)<<1 | bit(q.Joined)<<2}
 	text := func(b []byte) { key = append(binary.AppendUvarint(key, uint64(len(b))), b...) }

@@ -47,7 +47,7 @@ func (s *shared) close() {
 	}
 }
 
-// finishShared takes the stripe at hand into the index of the shard, and describes its term filter.
+// finishShared takes the stripe available into the index of the shard, and describes its term filter.
 func (b *Builder) finishShared(ctx context.Context, st shardwriter.Store, root, prefix string) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
 	if b.spec.Kind == Layer { // whose keys are there already
 		b.shared.stripes++
@@ -68,7 +68,7 @@ func (b *Builder) finishShared(ctx context.Context, st shardwriter.Store, root, 
 	return []*metapb.IndexDescriptor{f}, objects, nil
 }
 
-// share gives the stripe at hand to the index of the shard. It tells the keys for its term filter, and how an index is described.
+// share gives the stripe available to the index of the shard. It reports the keys for its term filter, and how an index is described.
 func (b *Builder) share() (keys []uint64, d *metapb.IndexDescriptor, err error) {
 	if b.spec.Kind == Hash {
 		keys = b.hash.Hashes()
@@ -110,7 +110,7 @@ func (b *Builder) closeShared(ctx context.Context, st shardwriter.Store, root, p
 	return []*metapb.IndexDescriptor{d}, out, nil
 }
 
-// setRecords says how many records the shard has that an index is of.
+// setRecords reports how many records the shard has that an index is of.
 func setRecords(d *metapb.IndexDescriptor, n uint64) {
 	bag := meta.Properties(d.Properties)
 	bag.Set(propertyRecords, meta.Uint(n))

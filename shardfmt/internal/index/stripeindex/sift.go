@@ -14,7 +14,7 @@ import (
 const (
 	// maxProbes is how many rows of a matrix one question may cost: a list of more values goes to the indexes.
 	maxProbes = 16
-	// siftedTogether is how many rows are read at the same time where the store does not say.
+	// siftedTogether is how many rows are read at the same time where the store does not state.
 	siftedTogether = 16
 )
 
@@ -108,7 +108,7 @@ func (s *sieve) read(ctx context.Context, st meta.Store) error {
 	return err
 }
 
-// branching is a store that tells requests which wait for one another from those that don't; a *blobio.Client is one.
+// branching is a store that distinguishes requests which wait for one another from those that don't; a *blobio.Client is one.
 type branching interface {
 	Each(ctx context.Context, n int, do func(ctx context.Context, c *blobio.Client, i int) error) error
 }

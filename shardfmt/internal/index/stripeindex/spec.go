@@ -57,7 +57,7 @@ func (s Scope) Whole() bool { return s == OfShard || s == OfShardField }
 // ofField reports whether an index stands in the description of its field.
 func (s Scope) ofField() bool { return s == OfField || s == OfShardField }
 
-// Spec asks for an index.
+// Spec requests an index.
 type Spec struct {
 	Kind  Kind
 	Scope Scope
@@ -69,7 +69,7 @@ type Spec struct {
 }
 
 // ParseSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns are separated by commas, those of a
-// composite of texts by +. text@shard and the like ask for another scope.
+// composite of texts by +. text@shard and the like request another scope.
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, ok := strings.Cut(s, ":")
 	kind, scope, scoped := strings.Cut(kind, "@")

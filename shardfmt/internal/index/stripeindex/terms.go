@@ -15,7 +15,7 @@ type asked struct {
 	prefix, exact bool
 }
 
-// planTerms says what a text index is asked for a question: for each alternative the terms that all must be there. It
+// planTerms returns the lookups in a text index for a question: for each alternative the terms that all must be there. It
 // is nil where terms can't tell: rows that match might lack them.
 func planTerms(z tokenizer.Tokenizer, q filter.Question) (any [][]asked) {
 	if q.Kind == filter.Within {
@@ -76,8 +76,8 @@ func wordsOf(text []byte) (words [][]byte) {
 	return words
 }
 
-// askFor asks for a word in any spelling. The index cuts long terms, each spelling at its own place, so of a word that
-// may be long in some spelling only a start is asked for that is short in all.
+// askFor requests a word in any spelling. The index cuts long terms, each spelling at its own place, so of a word that
+// may be long in some spelling only a start that is short in all is looked up.
 func askFor(word []byte) asked {
 	most := 0
 	for i, r := range string(word) {

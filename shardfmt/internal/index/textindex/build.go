@@ -26,12 +26,12 @@ type Builder struct {
 	fields    []Field
 
 	terms dictionary
-	// columns are the postings of each field, stripe by stripe; the last len(fields) are those of the stripe at hand.
+	// columns are the postings of each field, stripe by stripe; the last len(fields) are those of the stripe available.
 	columns []*column
 	// visit counts the records that values were added to, one field's after another's. A term whose slot has this number is in the postings of
-	// the record at hand already.
+	// the record available already.
 	visit uint32
-	// marks and words are those of the value at hand.
+	// marks and words are those of the value available.
 	marks []uint32
 	words []word
 }
@@ -49,7 +49,7 @@ func (b *Builder) open(stripe uint16) {
 	}
 }
 
-// NextStripe ends the stripe at hand.
+// NextStripe ends the stripe available.
 func (b *Builder) NextStripe() error {
 	last := b.columns[len(b.columns)-1].stripe
 	if last == math.MaxUint16 {
@@ -108,7 +108,7 @@ func (b *Builder) begin(c *column, position uint32) {
 	c.visit = b.visit
 }
 
-// add says that the record at hand has the term of a slot.
+// add reports that the record available has the term of a slot.
 func (b *Builder) add(c *column, s *slot) {
 	if s.seen == b.visit {
 		return
@@ -121,7 +121,7 @@ func (b *Builder) add(c *column, s *slot) {
 	c.records[len(c.records)-1].terms++
 }
 
-// addWords adds the words of a value of ASCII, which lie between b.marks, and its addresses if they are asked for. Terms of ASCII are regular.
+// addWords adds the words of a value of ASCII, which lie between b.marks, and its addresses if they are requested. Terms of ASCII are regular.
 //
 // The slots of a large dictionary are in no near cache. So they are looked at twice: one after the other without asking what is in them, which
 // lets the processor fetch several at a time, and then to find the terms.

@@ -20,7 +20,7 @@ const (
 	artifactPositions  = "positions"
 )
 
-// Descriptor is what the descriptor of a text index says.
+// Descriptor is what the descriptor of a text index states.
 type Descriptor struct {
 	Collation Collation
 	// Fields are the schema ids of the indexed fields, Tokenizers the names of their tokenizers as far as they are

@@ -11,7 +11,7 @@ import (
 )
 
 // dictionary numbers terms in the order in which they come: a hash table with open addressing over their bytes, which lie one behind the
-// other. No term is an allocation of its own, and a short one is told from the others by its slot alone. The hashes have seeds, so that nobody can
+// other. No term is an allocation of its own, and a short one is distinguished from the others by its slot alone. The hashes have seeds, so that nobody can
 // choose terms that collide; no order depends on them.
 type dictionary struct {
 	seed  maphash.Seed // of long terms
@@ -74,7 +74,7 @@ func shortKey(t []byte) uint64 {
 	return 0
 }
 
-// isShort reports whether a term is told by its key alone: if it is short, and no zero at its end could be one behind it.
+// isShort reports whether a term is identified by its key alone: if it is short, and no zero at its end could be one behind it.
 func isShort(t []byte) bool { return len(t) <= shortTerm && (len(t) == 0 || t[len(t)-1] != 0) }
 
 // word is a term of a value that is to be found.
@@ -182,7 +182,7 @@ func (d *dictionary) grow(next uint32) (of *slot) {
 	return of
 }
 
-// forget says of all terms that they were not seen.
+// forget marks all terms as not seen.
 func (d *dictionary) forget() {
 	for i := range d.slots {
 		d.slots[i].seen = 0

@@ -25,7 +25,7 @@ type Index struct {
 // and the block map of the positions of a stripe.
 const keptTerms, keptPositions = 160 << 10, 96 << 10
 
-// keptPages is how many pages of the tree are kept: those nearest to its root are asked for first.
+// keptPages is how many pages of the tree are kept: those nearest to its root are requested first.
 const keptPages = 256
 
 // Open opens the index that d describes. base is the object whose folder relative references start at.

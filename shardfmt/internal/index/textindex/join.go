@@ -42,7 +42,7 @@ type JoinStore interface {
 }
 
 // Join writes the index of shards that are put one behind the other, of their indexes: their terms, which are sorted, are merged, and
-// positions are shifted by the records before. Each part is read once, from its start to its end. The new descriptor d says all but where the
+// positions are shifted by the records before. Each part is read once, from its start to its end. The new descriptor d states all but where the
 // artifacts are. A part that is not as it must be is a corrupt.ErrCorrupt.
 func Join(ctx context.Context, st JoinStore, root, prefix string, d *metapb.IndexDescriptor, parts []Part, o JoinOptions) (*metapb.IndexDescriptor, []Object, error) {
 	if o.Memory <= 0 {
@@ -146,8 +146,8 @@ type cursor struct {
 	from   uint64 // the first page that was not read yet
 	entry  int    // of the first leaf
 	cost   int    // of the leaves
-	upper  []byte // the upper-case form of the term at hand
-	last   []byte // the term at hand
+	upper  []byte // the upper-case form of the term available
+	last   []byte // the term available
 	begun  bool
 	pages  uint64 // are read together
 
@@ -222,7 +222,7 @@ func (c *cursor) hold(cost int) {
 	c.cost = cost
 }
 
-// copy gives the lists of the entry at hand to a writer.
+// copy gives the lists of the entry available to a writer.
 func (c *cursor) copy(ctx context.Context, w *writer) error {
 	e := &c.leaves[0].entries[c.entry]
 	for i := range e.lists {
@@ -305,7 +305,7 @@ func (a *ascending) next(v uint64) bool {
 	return ok
 }
 
-// cursors is a heap by the term at hand: those of an earlier part come first, so that stripes ascend.
+// cursors is a heap by the term available: those of an earlier part come first, so that stripes ascend.
 type cursors []*cursor
 
 func (h cursors) Len() int { return len(h) }

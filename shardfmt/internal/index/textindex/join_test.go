@@ -213,7 +213,7 @@ func TestJoinHoldsLittle(t *testing.T) {
 	}
 }
 
-// What a part says that can't be is an error of damaged data, so that whoever joins leaves the index out.
+// What a part reports that can't be is an error of damaged data, so that whoever joins leaves the index out.
 func TestJoinRefuses(t *testing.T) {
 	client := blobio.NewClient()
 	defer client.Close()
@@ -266,7 +266,7 @@ func TestSpilledArtifacts(t *testing.T) {
 	whole, none := write(0)
 	parts, spilled := write(1)
 	for i := range whole {
-		data := len(whole[i]) - 16<<10 // the metadata behind it says when it was made
+		data := len(whole[i]) - 16<<10 // the metadata behind it reports when it was made
 		if data < 20_000 || len(parts[i]) != len(whole[i]) || !slices.Equal(whole[i][:data], parts[i][:data]) {
 			t.Fatalf("artifact %d: %d bytes, %d where they went to a file", i, len(whole[i]), len(parts[i]))
 		}

@@ -66,9 +66,9 @@ type Entry struct {
 
 // The names of orders and tokenizers, which descriptors and command lines use.
 type (
-	// Collation is the order of terms, and says which are equal.
+	// Collation is the order of terms, and reports which are equal.
 	Collation = tokenizer.Collation
-	// Tokenizer says which terms a value has.
+	// Tokenizer reports which terms a value has.
 	Tokenizer = tokenizer.Tokenizer
 )
 

@@ -197,7 +197,7 @@ func (w *writer) add(ctx context.Context, t string, stripe uint16, field uint32,
 	return w.tree.add(ctx, t, listAt{stripe: stripe, field: field, kind: l.kind, start: start, end: w.written})
 }
 
-// append takes values of the list at hand.
+// append takes values of the list available.
 func (w *writer) append(ctx context.Context, values []uint64) error {
 	w.values = append(w.values, values...)
 	w.written += uint64(len(values))
@@ -220,7 +220,7 @@ func (w *writer) flush(ctx context.Context) error {
 	return w.positions.Write(ctx, b)
 }
 
-// finish writes what is left, and closes both.
+// finish writes the rest, and closes both.
 func (w *writer) finish(ctx context.Context) (out [2]*indexshard.Written, err error) {
 	if err := w.flush(ctx); err != nil {
 		return out, err

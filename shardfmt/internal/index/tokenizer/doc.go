@@ -1,7 +1,7 @@
 // Package tokenizer cuts text into terms and orders them, for the filter and for text indexes alike.
 //
-// A word is a longest run of alphanumeric characters. The filter's HAS asks for text between words' borders, a text
-// index stores words, so both must mean the same by one: Alphanumeric is the only place that says it.
+// A word is a longest run of alphanumeric characters. The filter's HAS matches text between words' borders, a text
+// index stores words, so both must mean the same by one: Alphanumeric is the only place that states it.
 //
 // Source: docs/format/indexes.md.
 package tokenizer
@@ -59,7 +59,7 @@ func Fold(r rune) rune {
 	return least
 }
 
-// FoldASCII writes text with Fold applied to every character to dst, which has room for it. It is false if text has a byte of 0x80 or more; dst is
+// FoldASCII writes text with Fold applied to every character to dst, which has space for it. It is false if text has a byte of 0x80 or more; dst is
 // of no use then.
 func FoldASCII(dst, text []byte) bool {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
@@ -81,7 +81,7 @@ func FoldASCII(dst, text []byte) bool {
 	return true
 }
 
-// AppendFolded appends text with Fold applied to every character; bytes that are no characters stay.
+// AppendFolded appends text with Fold applied to every character; bytes that are not characters stay.
 func AppendFolded(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])

@@ -9,7 +9,7 @@ import (
 // MaxBytes is the longest term; longer ones are cut at the last border of characters before it.
 const MaxBytes = 128
 
-// Tokenizer says which terms a value has.
+// Tokenizer reports which terms a value has.
 type Tokenizer uint8
 
 // The tokenizers.
@@ -60,7 +60,7 @@ func (t Tokenizer) Each(value []byte, emit func([]byte)) {
 	}
 }
 
-// valid is v with bytes that are no characters replaced.
+// valid is v with bytes that are not characters replaced.
 func valid(v []byte) []byte {
 	if utf8.Valid(v) {
 		return v

@@ -14,7 +14,7 @@ import (
 // dataURL is where a data file lies.
 func (d *Dataset) dataURL(f dataFile) string { return d.url + "/data/" + urlresolve.EscapeKey(f.path) }
 
-// file opens a data file of a fragment, which has as many rows as the manifest says.
+// file opens a data file of a fragment, which has as many rows as the manifest states.
 func (d *Dataset) file(ctx context.Context, f *fragment, i int) (*lance.File, error) {
 	url := d.dataURL(f.files[i])
 	file, err := lance.Open(ctx, d.st, url)

@@ -35,7 +35,7 @@ func dataFileOf(path string, major, minor uint64) []byte {
 	return number(number(bytesField(bytesField(nil, 1, []byte(path)), 2, []byte{0}), 4, major), 5, minor)
 }
 
-// What is not read is refused by its name, and what invalid message as damage, before a data file is asked for.
+// What is not read is refused by its name, and what invalid message as damage, before a data file is requested.
 func TestManifestsAreRefused(t *testing.T) {
 	fragment := func(of ...[]byte) []byte {
 		f := number(nil, 4, 10)
@@ -156,7 +156,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// Nulls that no file holds take no more memory than a batch may, whatever the type of the column says.
+// Nulls that no file holds take no more memory than a batch may, whatever the type of the column states.
 func TestNullsAreBounded(t *testing.T) {
 	ctx := context.Background()
 	for width, refused := range map[string]bool{"1000": false, "2000000000": true} {

@@ -85,7 +85,7 @@ func (d *Dataset) describe(ctx context.Context, f *fragment, detail int) (p file
 }
 
 // Verify implements fileformat.File: every data file of this version is read and checked, every list of deleted rows, and
-// what the manifest says of both; then all rows are read as a reader would.
+// what the manifest states about both; then all rows are read as a reader would.
 func (d *Dataset) Verify(ctx context.Context, o fileformat.VerifyOptions) (*corrupt.Report, error) {
 	total := &corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}}
 	files := fileformat.VerifyOptions{}
@@ -136,7 +136,7 @@ func (d *Dataset) verifyFragment(ctx context.Context, f *fragment, o fileformat.
 	return nil
 }
 
-// readAll reads all rows, and tells progress, if not nil, of bytes in proportion to them.
+// readAll reads all rows, and reports progress, if not nil, of bytes in proportion to them.
 func (d *Dataset) readAll(ctx context.Context, progress func(bytes int64), bytes int64) error {
 	s, err := d.NewSource(ReadOptions{})
 	if err != nil {

@@ -38,7 +38,7 @@ type fragment struct {
 	physical uint64 // rows, deleted ones among them
 }
 
-// rows are those that are not deleted, as the manifest says.
+// rows are those that are not deleted, as the manifest states.
 func (f *fragment) rows() uint64 {
 	if f.deleted == nil {
 		return f.physical
@@ -51,7 +51,7 @@ type dataFile struct {
 	path         string
 	fields       []int32
 	major, minor uint64
-	size         uint64 // in bytes, 0 where the manifest does not say
+	size         uint64 // in bytes, 0 where the manifest does not state
 	base         bool   // it lies elsewhere
 }
 

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Names of what data files and manifests say of themselves.
+// Names of what data files and manifests state about themselves.
 const (
 	storageFormat  = "lance"
 	storageVersion = "2.0"

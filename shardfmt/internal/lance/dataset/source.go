@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
-// ReadOptions tell what of a dataset is read. The zero value reads everything.
+// ReadOptions report what of a dataset is read. The zero value reads everything.
 type ReadOptions struct {
 	// Columns to read, by index in the schema, in the order of the batches; nil reads all.
 	Columns []int
@@ -38,7 +38,7 @@ type Source struct {
 	batch   arrow.RecordBatch
 }
 
-// part is what is left to read of a fragment: a range of its rows that are not deleted.
+// part is the rest to read of a fragment: a range of its rows that are not deleted.
 type part struct {
 	f          *fragment
 	start, end uint64
@@ -204,7 +204,7 @@ func (s *Source) open(ctx context.Context, p part) (*fragmentReader, error) {
 			r.from[i].file = opened[r.from[i].file]
 		}
 	}
-	if len(r.files) == 0 && len(r.from) > 0 { // nulls alone: as many as there are rows, not as the manifest says
+	if len(r.files) == 0 && len(r.from) > 0 { // nulls alone: as many as there are rows, not as the manifest states
 		if _, err := s.d.file(ctx, p.f, 0); err != nil {
 			return nil, err
 		}
@@ -280,7 +280,7 @@ func (r *fragmentReader) close() {
 	}
 }
 
-// next gives the rows that all files have at hand, without the deleted ones.
+// next gives the rows that all files have available, without the deleted ones.
 func (r *fragmentReader) next(ctx context.Context) (arrow.RecordBatch, error) {
 	for len(r.spans) > 0 && r.spans[0].Start == r.spans[0].End {
 		r.spans = r.spans[1:]

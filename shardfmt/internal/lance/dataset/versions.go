@@ -80,7 +80,7 @@ func Tags(ctx context.Context, st fileformat.Store, url string) (map[string]uint
 	return out, nil
 }
 
-// maxTag bounds what a tag says, in bytes.
+// maxTag bounds what a tag states, in bytes.
 const maxTag = 64 << 10
 
 func readTag(ctx context.Context, st fileformat.Store, url string) (uint64, error) {
@@ -133,7 +133,7 @@ func find(ctx context.Context, st fileformat.Store, url, wanted string) (*manife
 	return m, at, err
 }
 
-// noVersion says which versions there are.
+// noVersion reports which versions there are.
 func noVersion(ctx context.Context, st fileformat.Store, url, wanted string) error {
 	all, err := Versions(ctx, st, url)
 	switch {

@@ -17,9 +17,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
-// WriteOptions tell how a dataset is written. The zero value is valid.
+// WriteOptions report how a dataset is written. The zero value is valid.
 type WriteOptions struct {
-	// Files tells how each data file is written.
+	// Files reports how each data file is written.
 	Files lance.WriteOptions
 	// FragmentRows is the most rows of a fragment, DefaultFragmentRows if 0, 2^32 at most.
 	FragmentRows int64
@@ -44,8 +44,8 @@ type Writer struct {
 	schema *arrow.Schema
 	fields []int32 // the ids of those that the columns of a data file belong to
 	m      manifest
-	report arrowtype.Report // but for the data file at hand
-	file   *dataFileWriter  // at hand, or nil
+	report arrowtype.Report // but for the data file available
+	file   *dataFileWriter  // available, or nil
 	closed bool
 }
 
@@ -56,7 +56,7 @@ func NewWriter(ctx context.Context, st fileformat.Creator, url string, s *arrow.
 	}
 	o.FragmentRows = min(o.FragmentRows, maxFragmentRows)
 	w := &Writer{ctx: ctx, st: st, url: strings.TrimSuffix(url, "/"), o: o, schema: s}
-	// A file that goes nowhere says what all of them will be, and what they lose of the types.
+	// A file that goes nowhere reports what all of them will be, and what they lose of the types.
 	shape, err := lance.NewWriter(io.Discard, s, o.Files)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (w *Writer) begin() (err error) {
 	return err
 }
 
-// end completes the data file at hand.
+// end completes the data file available.
 func (w *Writer) end() error {
 	if err := w.file.commit(); err != nil {
 		return err
