@@ -23,7 +23,7 @@ func TestContestants(t *testing.T) {
 }
 
 // Blocks whose trees are known before come out as large as those for which they are chosen, or what choosing costs would not be
-// what the two differ in. (FSST is trained anew for each block there.)
+// what the two differ in. (FSST is trained again for each block there.)
 func TestRewriterWritesTheSame(t *testing.T) {
 	for _, c := range append(Columns(1<<17), TextColumns(1<<17)...) {
 		chosen, err1 := ScanShardcat(c, encode.Balanced)

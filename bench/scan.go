@@ -128,7 +128,7 @@ func addFile(list []*FileColumn, dir, name, typ string, a arrow.Array, size int,
 	return append(list, f), err
 }
 
-// Scan is the column through the public interface: every scan reads the file anew. With release each batch is released before the
+// Scan is the column through the public interface: every scan reads the file again. With release each batch is released before the
 // next one.
 func (f *FileColumn) Scan(name string, o shardfmt.ScanOptions, release bool) Contestant {
 	return Contestant{Name: name, Open: func() (func() error, error) {

@@ -337,7 +337,7 @@ func (c *commitFunc) CommitTable(ctx context.Context, ident table.Identifier, re
 }
 
 // TestUnknownOutcomes: whatever becomes of the catalog's answers, the shard is in the table once, or the error
-// says that it is not known.
+// returns that it is not known.
 func TestUnknownOutcomes(t *testing.T) {
 	lost := errors.New("connection reset")
 	for name, c := range map[string]struct {

@@ -414,7 +414,7 @@ func TestChildAsks(t *testing.T) {
 	fmt.Println("asked:", ask(Options{URI: uri, RetryBudget: -1}))
 }
 
-// TestNamesOfWarehouses: what is a name that only the server knows, and what the server is told.
+// TestNamesOfWarehouses: what is a name that only the server knows, and what is sent to the server.
 func TestNamesOfWarehouses(t *testing.T) {
 	for warehouse, told := range map[string]string{
 		"lake": "lake", "123456789012": "123456789012", "123456789012:s3tablescatalog/bucket": "123456789012:s3tablescatalog/bucket",

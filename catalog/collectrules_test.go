@@ -45,7 +45,7 @@ func TestCollectKeepsTermFilters(t *testing.T) {
 	}
 }
 
-// TestChangedSinceMarked: an object that was replaced after it was marked is old enough again later, and is marked anew, not
+// TestChangedSinceMarked: an object that was replaced after it was marked is old enough again later, and is marked again, not
 // deleted by the mark of the one before it.
 func TestChangedSinceMarked(t *testing.T) {
 	ctx := context.Background()

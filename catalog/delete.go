@@ -47,7 +47,7 @@ type DeleteResult struct {
 
 // Delete takes away the rows for which a filter is true, in one snapshot. Shards whose statistics prove that all
 // their rows match go out without being opened; of the others a new root is written, with a marker field that
-// says which records are deleted, and their data stays where it is.
+// lists which records are deleted, and their data stays where it is.
 //
 // Rows that another writer adds meanwhile stay: the deletion took place before them. Where another writer has
 // replaced a shard meanwhile (a compaction, another deletion) the rows are looked for again; ErrConflict after

@@ -57,7 +57,7 @@ func (t *Table) describeBytes(ctx context.Context, url string, root []byte) (*ma
 }
 
 // DescribeMerged is DescribeRoot of a root that refers to objects which others wrote. inputs are the live shards whose stripes it has, all of them in
-// that order, or nil: their entries may lead to term filters that were joined already. The store is asked for each of them once, by a
+// that order, or nil: their entries may lead to term filters that were joined already. Each of them is requested once, by a
 // HEAD or by listing the table's objects: one that is missing or too short is corrupt data, before the root takes the place of
 // shards that can be read.
 func (t *Table) DescribeMerged(ctx context.Context, url string, root []byte, inputs []string) (*manifest.Entry, error) {
@@ -71,7 +71,7 @@ func (t *Table) DescribeMerged(ctx context.Context, url string, root []byte, inp
 	return e, t.checkObjects(ctx, objects)
 }
 
-// Up to fewObjectsToCheck objects are asked for one by one. More are looked for in a listing, of up to listPerObject objects for
+// Up to fewObjectsToCheck objects are requested one by one. More are looked for in a listing, of up to listPerObject objects for
 // each: a listing of 1,000 is one request, but costs as much as some ten HEADs.
 const fewObjectsToCheck, listPerObject = 16, 100
 
@@ -92,7 +92,7 @@ func (t *Table) checkObjects(ctx context.Context, objects map[string]int64) erro
 			}
 		}
 	}
-	names := slices.Sorted(maps.Keys(left)) // a listing may lag behind: what it lacks is asked for
+	names := slices.Sorted(maps.Keys(left)) // a listing may lag behind: what it lacks is requested
 	return t.cat.client.Each(ctx, len(names), func(ctx context.Context, client *blobio.Client, i int) error {
 		info, err := client.Stat(ctx, names[i])
 		switch {

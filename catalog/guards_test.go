@@ -80,7 +80,7 @@ func TestRegisterLooksForTombstones(t *testing.T) {
 	}
 }
 
-// TestRecreatedTable: a table that was dropped and made anew under its name is another one, to whoever held it.
+// TestRecreatedTable: a table that was dropped and recreated under its name is another one, to whoever held it.
 func TestRecreatedTable(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	held := g.create(g.open(nil, nil))

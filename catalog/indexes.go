@@ -37,7 +37,7 @@ func checkIndexes(properties map[string]string, s *schema.Schema) error {
 }
 
 // addDefaultIndexes checks the indexes that are requested, and adds the table's; where both have one of a name, what was
-// asked for counts. A default whose column was dropped or renamed since is left out.
+// requested counts. A default whose column was dropped or renamed since is left out.
 func (t *Table) addDefaultIndexes(o *IngestOptions) error {
 	if err := shardfmt.CheckIndexes(o.Indexes, t.schema.Shard); err != nil {
 		return fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)

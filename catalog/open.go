@@ -41,7 +41,7 @@ type Options struct {
 	Metadata *blobio.Client
 	// Access reports what the catalog will be used for, ReadWrite if empty.
 	Access Access
-	// UnsafeNoConditionalWrites accepts a store that overwrites what it is told to create, for one single writer.
+	// UnsafeNoConditionalWrites accepts a store that overwrites what it is to create, for one single writer.
 	UnsafeNoConditionalWrites bool
 	// MaxMemory is that of each reading of shards whose own options leave it open (see ScanOptions): scans, deletions,
 	// rewrites, checks, verification. shardfmt.DefaultMaxMemory if 0.
@@ -65,7 +65,7 @@ type Options struct {
 
 	// unnamed: no warehouse was given, and none is sent to a server.
 	unnamed bool
-	// wrap, if not nil, is what icebergaccess.Wrap was told.
+	// wrap, if not nil, is what icebergaccess.Wrap was given.
 	wrap func(icecatalog.Catalog) icecatalog.Catalog
 }
 

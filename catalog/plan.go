@@ -44,7 +44,7 @@ type ScanOptions struct {
 	// BatchRows is the most rows of a batch, shardfmt.DefaultBatchRows if 0.
 	BatchRows int
 	// ReuseBatches lets the memory of a batch's values be used again for the next ones: it is valid only until the next batch is
-	// asked for. Rows that are sorted or sampled are kept all the same.
+	// requested. Rows that are sorted or sampled are kept all the same.
 	ReuseBatches bool
 	// MaxMemory is the most bytes of memory that the values of the scan may take, that of the catalog's Options if 0; see
 	// shardfmt.ScanOptions.

@@ -130,7 +130,7 @@ func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Record
 		limit = o.Limit
 	}
 	switch {
-	case limit == 0: // nothing to read, but the plan is told
+	case limit == 0: // nothing to read, but the plan is reported
 		return p.read(ctx, stats, 0)
 	case o.Sample > 0:
 		return skipping(p.sampled(ctx, stats), o.Offset, limit)

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// rebuildAll writes the rows of all shards anew, and gives the job that did.
+// rebuildAll rewrites the rows of all shards, and gives the job that did.
 func rebuildAll(t *testing.T, tbl *Table) *Job {
 	t.Helper()
 	ctx := context.Background()

@@ -69,7 +69,7 @@ func (s *served) create(t *testing.T, c *Catalog, table string, partition ...str
 	return tbl
 }
 
-// load opens the table anew, as another program would.
+// load reopens the table, as another program would.
 func (s *served) load(t *testing.T, table string) *Table {
 	t.Helper()
 	tbl, err := s.open(t).Load(context.Background(), s.name(table))

@@ -464,7 +464,7 @@ func TestUpsertLooksAgain(t *testing.T) {
 	verifyAll(t, tbl)
 }
 
-// replaceAll writes all rows of a table anew, as a compaction does.
+// replaceAll rewrites all rows of a table, as a compaction does.
 func replaceAll(t testing.TB, tbl *Table) {
 	t.Helper()
 	ctx := context.Background()

@@ -33,7 +33,7 @@ type Owner struct {
 	// Table is the name at creation, for people: a table may be renamed.
 	Table   string    `json:"table"`
 	Created time.Time `json:"created"`
-	// Unconditional: the store overwrites what it is told to create, and the first writer accepted that.
+	// Unconditional: the store overwrites what it is to create, and the first writer accepted that.
 	Unconditional bool `json:"unconditional,omitempty"`
 	// Unchecked: the store does not compare uploads with their checksums, so that every write is read back.
 	Unchecked bool `json:"unchecked,omitempty"`

@@ -42,7 +42,7 @@ func (s *objectSizes) of(ctx context.Context, client *blobio.Client, url string)
 }
 
 // describe reads the metadata of a shard, compares it with the entry and looks for the objects it refers to. intact
-// says that reading the shard makes sense.
+// means that reading the shard makes sense.
 func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *manifest.Entry, allow []urlresolve.Prefix, sizes *objectSizes) (intact bool, err error) {
 	size, err := sizes.of(ctx, client, e.Path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 )
 
-// A key index that lacks rows of shards that it covers passes its own checksums; verify makes the rows anew from the values and
+// A key index that lacks rows of shards that it covers passes its own checksums; verify makes the rows again from the values and
 // finds it. One that is right is whole, also after a merge and a deletion.
 func TestVerifyFindsKeyIndexesThatLackRows(t *testing.T) {
 	ctx := t.Context()

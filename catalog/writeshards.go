@@ -56,7 +56,7 @@ type writtenShard struct {
 	SortOrderID int    `json:"sort_order,omitempty"`
 }
 
-// WriteShards writes the records of a source as shards that are no part of the table yet; CommitShards makes them that. o.JobID names the job
+// WriteShards writes the records of a source as shards that are not part of the table yet; CommitShards makes them that. o.JobID names the job
 // that many runs write for, part, if not empty, what this one writes of it: of runs of one part one can be committed. If it fails, what it
 // wrote is deleted again. A run that is never committed is given up by collections as other jobs are.
 func (t *Table) WriteShards(ctx context.Context, src RecordSource, part string, o IngestOptions) (*WrittenShards, error) {

@@ -61,7 +61,7 @@ func (g *ground) options() catalog.Options {
 	}
 }
 
-// open opens the catalog anew, behind a killer if there is one.
+// open reopens the catalog, behind a killer if there is one.
 func (g *ground) open(killer *crashtest.Killer) *catalog.Catalog {
 	g.t.Helper()
 	o := g.options()
@@ -347,7 +347,7 @@ func TestMergesAreMergedAgain(t *testing.T) {
 }
 
 // TestTwoCompactors: they plan on the same state and run at the same time; no row is lost or doubled, and who
-// loses the race gets a typed conflict or plans anew.
+// loses the race gets a typed conflict or plans again.
 func TestTwoCompactors(t *testing.T) {
 	g := newGround(t)
 	fill(t, g.create(), 8)

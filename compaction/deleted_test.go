@@ -45,7 +45,7 @@ func TestDeletedMergeOnlyWithEachOther(t *testing.T) {
 	}
 }
 
-// From a share on, deleted records are worth writing the others anew.
+// From a share on, deleted records are worth writing the others again.
 func TestManyDeletedRecordsAreRebuilt(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

@@ -1,5 +1,5 @@
 // Package compaction keeps a table's shards few and large: a Policy reports when shards should be merged, a Plan
-// says which and what it costs, Execute does it.
+// lists them and their cost, Execute does it.
 //
 // A merge by concatenation writes one new root that lists the stripes of its inputs in order. No byte of data is
 // read or written; the inputs' data objects stay where they are and belong to the new root from then on.

@@ -171,7 +171,7 @@ func TestHistoryOfMinutes(t *testing.T) {
 		perDay := 1 + int(day/defaultTargetSize) + int(load.records*24*60/defaultTargetRecords)
 		t.Logf("%d appends of %d records: %d shards, %d at most; every record rewritten %d times at most, %.2f bytes written for each, and %.3f of metadata; %v",
 			days*24*60, load.records, h.closed+len(h.live), h.most, h.mostRewritten(), float64(h.written+h.moved)/float64(h.written), float64(h.metadata)/float64(h.written), h.groups)
-		// A stripe is written anew into one stripeGrowth times as large, up to a full one.
+		// A stripe is rewritten into one stripeGrowth times as large, up to a full one.
 		promised := 1 + int(math.Log(float64(min(load.records*24*60*days, shardfmt.DefaultStripeRows))/float64(load.records))/math.Log(stripeGrowth))
 		if n, most := h.mostRewritten(), promised; n > most {
 			t.Errorf("a record was rewritten %d times, %d at most are promised", n, most)

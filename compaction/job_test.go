@@ -85,7 +85,7 @@ func TestResumeCommitsWhatWasWritten(t *testing.T) {
 	})
 }
 
-// A job that was killed before it had written everything is not taken up; the work is done anew, and rows stay as they are.
+// A job that was killed before it had written everything is not taken up; the work is done again, and rows stay as they are.
 func TestResumePassesOverWhatIsNotWritten(t *testing.T) {
 	eachMode(t, func(t *testing.T, g *ground, policy Policy) {
 		before := contents(t, g.load(nil))

@@ -513,7 +513,7 @@ func TestConcatThatNeedsARebuild(t *testing.T) {
 	}
 }
 
-// TestPartOfARebuild: a rebuild of which a shard is missing is not taken up, and is done anew.
+// TestPartOfARebuild: a rebuild of which a shard is missing is not taken up, and is done again.
 func TestPartOfARebuild(t *testing.T) {
 	g := newGround(t)
 	fill(t, g.create(), 4)
@@ -670,7 +670,7 @@ func TestLiveGroups(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenAnew: shards at the target count for the depth only where the policy lets them be written anew and their time is known, and a shard that
+// TestWhatIsWrittenAnew: shards at the target count for the depth only where the policy lets them be rewritten and their time is known, and a shard that
 // a rebuild would write as it is is left alone.
 func TestWhatIsWrittenAnew(t *testing.T) {
 	for name, c := range map[string]struct {

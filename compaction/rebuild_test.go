@@ -134,7 +134,7 @@ func TestSmallStripesAreRebuilt(t *testing.T) {
 	sameContents(t, g.load(nil), before)
 }
 
-// What is small is written anew, what is not stays where it is: so a record is not rewritten whenever its shard takes in small ones.
+// What is small is rewritten, what is not stays where it is: so a record is not rewritten whenever its shard takes in small ones.
 func TestLargeStripesStayWhereTheyAre(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()
@@ -172,7 +172,7 @@ func TestLargeStripesStayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// Which stripes are written anew: at least half of them, into one that is as many times as large as that allows.
+// Which stripes are rewritten: at least half of them, into one that is as many times as large as that allows.
 func TestSmallest(t *testing.T) {
 	full := int64(shardfmt.DefaultStripeRows)
 	for _, c := range []struct {
@@ -218,7 +218,7 @@ func TestOneFailingGroupStopsNoOther(t *testing.T) {
 	}
 }
 
-// A rebuild parts its rows anew by the table's current partitions, and the check of its rows knows that.
+// A rebuild parts its rows again by the table's current partitions, and the check of its rows knows that.
 func TestRebuildFollowsNewPartitions(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create()

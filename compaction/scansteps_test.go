@@ -149,7 +149,7 @@ type took struct {
 	rows           int64
 }
 
-// measure runs an operation on the table, as loaded anew by another program.
+// measure runs an operation on the table, as loaded again by another program.
 func (s *slowStore) measure(t *testing.T, do func(t *testing.T, table *catalog.Table) int64) (out took) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -69,7 +69,7 @@ func BenchmarkManyTables(b *testing.B) {
 	planned := processorTime() - first
 	began, rounds := processorTime(), 0
 	for b.Loop() {
-		now.Add(int64(defaultEvery + defaultEvery/5)) // all are due, and once an hour read anew
+		now.Add(int64(defaultEvery + defaultEvery/5)) // all are due, and once an hour read again
 		s.poke()
 		round()
 		rounds++

@@ -46,7 +46,7 @@ func (m *made) Next(context.Context) (arrow.RecordBatch, error) {
 	return b.NewRecordBatch(), nil
 }
 
-// BenchmarkRebuild writes a table's rows anew, as a job with its commit, and beside it reads and writes the same rows with no catalog around
+// BenchmarkRebuild rewrites a table's rows, as a job with its commit, and beside it reads and writes the same rows with no catalog around
 // them. x-alone is the speed of the job as a share of that: the goal is 0.8.
 func BenchmarkRebuild(b *testing.B) {
 	dir := b.TempDir()
@@ -110,7 +110,7 @@ func BenchmarkRebuild(b *testing.B) {
 	b.ReportMetric(float64(b.N)*shards*rows/job/1e6, "Mrows/cpu-s")
 }
 
-// A worker that writes rows anew holds no more than two stripes of them, besides what a scan may have and what two encoders work with (tables to find
+// A worker that rewrites rows holds no more than two stripes of them, besides what a scan may have and what two encoders work with (tables to find
 // symbols of texts, and 65,536 values that are planned together): however many there are.
 func TestRebuildHoldsTwoStripes(t *testing.T) {
 	const stripe, stripes, allowance, encoders = 32 << 10, 24, 8 << 20, 2 * 4 << 20

@@ -57,7 +57,7 @@ func (t *TableSchema) index(nodes []*schema.Node) {
 func (t *TableSchema) Node(id int) *schema.Node { return t.nodes[id] }
 
 // MapShard gives the Iceberg field id of each node of an opened shard, by node number: from the shard's own
-// property where it has one, else by name (an adopted shard). Nodes that are no column of the table get 0;
+// property where it has one, else by name (an adopted shard). Nodes that are not columns of the table get 0;
 // a field of another type is ErrSchema. A shard of an older snapshot may lack columns that are required by now.
 func (t *TableSchema) MapShard(ctx context.Context, shard *shardfmt.Shard) ([]int, error) {
 	ids, _, err := t.mapShard(ctx, shard, t.ByAdoptedName)

@@ -83,7 +83,7 @@ func TestBytesOfBounds(t *testing.T) {
 	}
 }
 
-// TestBoundsReadBack: bytes that are no value of the column bound nothing.
+// TestBoundsReadBack: bytes that are not values of the column bound nothing.
 func TestBoundsReadBack(t *testing.T) {
 	integer := func(b schema.Basic, signed bool) *schema.Node { return &schema.Node{Basic: b, Signed: signed} }
 	at := &schema.Node{Basic: schema.DateTime}

@@ -420,7 +420,7 @@ func logLines(t *testing.T, url string, lines int) {
 }
 
 // Looking a word up in a shard costs a handful of requests, wherever it stands; without an index the column is read, and that
-// is told.
+// is reported.
 func TestTermLookupRequests(t *testing.T) {
 	const url = "mem://terms/lines.amudai.shard"
 	logLines(t, url, 200_000)

@@ -347,7 +347,7 @@ func TestPropertiesBehindReferences(t *testing.T) {
 }
 
 // TestHostileReferences: circles, ways of more than four references, ranges beyond the object and endless lists of references end in
-// an error that is told, and cost a bounded number of requests.
+// an error that is reported, and cost a bounded number of requests.
 func TestHostileReferences(t *testing.T) {
 	ctx := context.Background()
 	sp, at := propertySpace(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// faultyRoot is the shard of these tests; its bucket is mounted anew for each run.
+// faultyRoot is the shard of these tests; its bucket is mounted again for each run.
 const (
 	faultyBucket = "mem://faults/"
 	faultyRoot   = faultyBucket + "s.amudai.shard"

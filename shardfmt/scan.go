@@ -38,7 +38,7 @@ type ScanOptions struct {
 	// Workers is how many batches, or columns of one, are decoded at the same time, the number of processors if 0.
 	Workers int
 	// ReuseBatches lets the memory of a batch's values be used again for the next ones: it is valid only until the next batch is
-	// asked for, whatever references there are to it, and who wants to keep values copies them.
+	// requested, whatever references there are to it, and who wants to keep values copies them.
 	ReuseBatches bool
 	// MaxMemory is the most bytes of memory that the scan may take, DefaultMaxMemory if 0; batches shrink to fit.
 	// Its work is bounded too: by MaxMemory, what is fetched and what comes out (see package shardfmt/internal/budget). A

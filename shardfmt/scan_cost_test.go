@@ -242,7 +242,7 @@ func TestFilterAllocates(t *testing.T) {
 	}
 }
 
-// What a scan of a file takes anew does not grow with the stripe: its bytes are read in pieces into the memory of those before.
+// What a scan of a file takes again does not grow with the stripe: its bytes are read in pieces into the memory of those before.
 func TestScanOfFileTakesLittleMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")

@@ -107,7 +107,7 @@ func TestRefused(t *testing.T) {
 		"http://[64:ff9b::a9fe:a9fe]/x", "http://[2002:a9fe:a9fe::]/x", "http://[fe80::1]/x", "http://[fe80::1%25eth0]/x",
 		"http://100.100.100.200/x", "http://168.63.129.16/x", "http://metadata.google.internal./x", "http://metadata/x",
 		"http://①⑥⑨.254.169.254/x", "http://0.0.0.0/x", "http://0/x",
-		// Bytes that are no text.
+		// Bytes that are not text.
 		"d/\x00", "\x00", "d\nf", "d\tf", "\x7f", "d%00f", "d%0af", "d%7F", "\xff\xfe", "d%ff", "d/%", "d/%zz", "d/%4", "\u202egpj.f",
 		"d%E2%80%AEf", "f ", " f", "\u200bf", "\ufefff", strings.Repeat("a", 1<<20), strings.Repeat("}", 2000), strings.Repeat("a", MaxLength), "s3://bucket/tables/t/" + strings.Repeat("a", 1<<20),
 	} {

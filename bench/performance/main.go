@@ -2,7 +2,7 @@
 // renders the pages from the results and from the fragments in summary/ and page/. A run of all parts takes half an hour on two cores.
 //
 //	go run ./performance                 # from bench/: measure everything, render
-//	go run ./performance -parts files    # measure one part anew
+//	go run ./performance -parts files    # measure one part again
 //	go run ./performance -render         # render only
 package main
 
@@ -100,7 +100,7 @@ func (r *run) all(page, record, results, names string, only bool) (err error) {
 	return out.write(page, record)
 }
 
-// part measures a part anew, and notes when and where.
+// part measures a part again, and notes when and where.
 func (r *run) part(p part) error {
 	log.Print(p.name)
 	r.drop(p.name)

@@ -18,7 +18,7 @@ import (
 //	command: what made its figures
 //
 // and an empty line is taken as it is, and its date and command are shown below its first heading: its figures cost too much
-// to take them anew each time. Any other is a template whose functions make tables and figures from results.
+// to take them again each time. Any other is a template whose functions make tables and figures from results.
 //
 //go:embed page/*.md summary/*.md
 var fragments embed.FS

@@ -70,7 +70,7 @@ func (r *Results) find(part, subject, task, who string) (Row, bool) {
 	return r.Rows[i], true
 }
 
-// drop forgets a part, which is measured anew.
+// drop forgets a part, which is measured again.
 func (r *Results) drop(part string) {
 	delete(r.Parts, part)
 	r.Rows = slices.DeleteFunc(r.Rows, func(row Row) bool { return row.Part == part })

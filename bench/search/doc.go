@@ -8,6 +8,6 @@
 // all files, what building them cost and what was answered, so that a run which was stopped goes on there; a temporary folder is used without it.
 //
 // Everyone builds in a process of its own with one thread, whose processor time and greatest memory count, reading the log included. Everyone opens
-// its files anew for each query; the files lie in the page cache of the system. The queries mean the same to all, and all must give the same number of lines, or
+// its files again for each query; the files lie in the page cache of the system. The queries mean the same to all, and all must give the same number of lines, or
 // the command fails. Whoever can read from an object store is run once more through one that responds after 30 ms (store.go).
 package main

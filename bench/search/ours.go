@@ -103,7 +103,7 @@ func canonical(types *arrow.Schema, b arrow.RecordBatch) arrow.RecordBatch {
 	return array.NewRecordBatch(types, columns, b.NumRows())
 }
 
-// ask opens the shard anew for each query and turn.
+// ask reopens the shard for each query and turn.
 func (s *shardcat) ask(ctx context.Context, dir string, list []query, turns int) ([]answer, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var out []answer

@@ -74,7 +74,7 @@ func (b *Bucket) Close() error {
 	return nil
 }
 
-// path is the file of a key. Keys that are no normal path of a file below the folder are refused.
+// path is the file of a key. Keys that are not the normal path of a file below the folder are refused.
 func (b *Bucket) path(ctx context.Context, op, key string) (string, error) {
 	switch {
 	case b.closed.Load():

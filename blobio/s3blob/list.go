@@ -197,7 +197,7 @@ type listing struct {
 }
 
 // checkedList makes gocloud's own lists, of which a page without a token is the last one, end in an error where the store
-// says that it is not.
+// reports that it is not.
 func checkedList(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("shardcatCheckedList",

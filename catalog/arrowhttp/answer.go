@@ -42,7 +42,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p *catalog.Plan,
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	more := reader.Next() // before the first byte, so that what fails at once is told
+	more := reader.Next() // before the first byte, so that what fails at once is reported
 	if err := reader.Err(); err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func TestSlowClientIsShed(t *testing.T) {
 	}
 }
 
-// With no slot left requests wait, and are told to come back when that takes too long.
+// With no slot left requests wait, and are refused with a time to retry when that takes too long.
 func TestBusyServerSaysSo(t *testing.T) {
 	t.Parallel()
 	g := newGround(t, arrowhttp.Options{Answers: 1, Patience: 100 * time.Millisecond})

@@ -113,7 +113,7 @@ func (p *parser) names() (names []string, err error) {
 	}
 }
 
-// reserved are words that begin the next part of a query, so that a name that is missing is told.
+// reserved are words that begin the next part of a query, so that a name that is missing is reported.
 var reserved = map[string]bool{"SELECT": true, "FROM": true, "WHERE": true, "LIMIT": true, "DISTINCT": true, "AS": true}
 
 func (p *parser) columns() (columns []string, err error) {

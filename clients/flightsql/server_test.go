@@ -381,7 +381,7 @@ func certificates(t *testing.T) (*x509.CertPool, tls.Certificate) {
 	return pool, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: parsed}
 }
 
-// A client that leaves gives its slot back, and one that finds none is told to come back.
+// A client that leaves gives its slot back, and one that finds none is refused with a time to retry.
 func TestSlotsAreGivenBack(t *testing.T) {
 	c := newCatalog(t)
 	client := connect(t, serve(t, c, Options{Answers: 1, Patience: 50 * time.Millisecond}), insecure.NewCredentials())

@@ -238,7 +238,7 @@ func TestPushdownReadsLess(t *testing.T) {
 	}
 }
 
-// Names of DuckDB's own come before those of the catalog, other statements read tables too, and what fails is told.
+// Names of DuckDB's own come before those of the catalog, other statements read tables too, and errors are reported.
 func TestNamesAndErrors(t *testing.T) {
 	_, c := generate(t, "lineitem", "nation", "customer")
 	e := newEngine(t, c, Options{})

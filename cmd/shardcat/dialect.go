@@ -54,7 +54,7 @@ func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 	}
 }
 
-// unused refuses the flags for a format that is no text.
+// unused refuses the flags for a format that is not text.
 func (f *dialectFlags) unused(kind fileio.Format) error {
 	for _, name := range dialectNames {
 		if f.cmd.Flags().Changed(name) {

@@ -69,7 +69,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// reset gives what was counted, and begins anew.
+// reset gives what was counted, and begins again.
 func (w *web) reset() (gets, whole int, sent int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

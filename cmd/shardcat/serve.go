@@ -330,7 +330,7 @@ func failureTeller(ctx context.Context, n *notify.Notifier, log *slog.Logger) (t
 	}, telling.Wait
 }
 
-// reloadOn reads the policies of the file anew at each signal. A file that can't be read changes nothing.
+// reloadOn reads the policies of the file again at each signal. A file that can't be read changes nothing.
 func (a *app) reloadOn(ctx context.Context, hangup <-chan os.Signal, service *compaction.Service, log *slog.Logger) {
 	for {
 		select {

@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 		t.Fatalf("%s: %v", line, err)
 	}
 	awaitTable(t, at1.URL, func(st servedTable) bool { return st.State == "waiting" && st.Shards == 1 && st.Schedule == "1s" })
-	// The file is read anew at SIGHUP; what can't be meant changes nothing.
+	// The file is read again at SIGHUP; what can't be meant changes nothing.
 	for _, c := range []struct{ text, answer string }{
 		{"tables:\n  t: {schedule: 2h}\n", "settings of the configuration file reloaded"},
 		{"tables:\n  t: {schedule: never}\n", "the configuration file could not be read"},

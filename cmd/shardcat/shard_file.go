@@ -14,7 +14,7 @@ import (
 )
 
 // kindOf reports the format of a file that a shard command was given. A file of no known format is read as a shard, whose reader
-// says what is wrong with it.
+// reports what is wrong with it.
 func (a *app) kindOf(ctx context.Context, url string) (fileio.Format, error) {
 	f, err := convert.Detect(ctx, a.client, url)
 	if errors.Is(err, fileio.ErrUnknownFormat) {

@@ -146,7 +146,7 @@ func (a *Activities) onJob(ctx context.Context, ref groupRef, beat *heart, do fu
 	})
 }
 
-// onTable loads the table anew for each step, and sorts errors into those that are worth another try and those that aren't.
+// onTable loads the table again for each step, and sorts errors into those that are worth another try and those that aren't.
 func (a *Activities) onTable(ctx context.Context, table string, do func(*catalog.Table) error) error {
 	name, err := catalog.ParseName(table)
 	if err != nil {

@@ -51,7 +51,7 @@ type TableReport struct {
 	Groups     int   `json:"groups"`
 	Inputs     int   `json:"inputs"`
 	BytesMoved int64 `json:"bytes_moved"`
-	// Conflicts are groups that another writer's commit made void; they were planned anew. Failed ones are in quarantine.
+	// Conflicts are groups that another writer's commit made void; they were planned again. Failed ones are in quarantine.
 	Conflicts int `json:"conflicts,omitempty"`
 	Failed    int `json:"failed,omitempty"`
 	// Resumed are jobs of processes that had died.

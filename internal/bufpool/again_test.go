@@ -92,7 +92,7 @@ func TestMostIsKept(t *testing.T) {
 	}
 }
 
-// Memory that is no class's, too small or too large, is never kept.
+// Memory of no class, too small or too large, is never kept.
 func TestNotKept(t *testing.T) {
 	for _, n := range []int{0, 1, leastKept - 1, mostKept + 1} {
 		if b := Again(n); len(b) != n {

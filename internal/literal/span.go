@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrTimeSpan is text that is no time span of 64-bit ticks.
+// ErrTimeSpan is text that is not a time span of 64-bit ticks.
 var ErrTimeSpan = errors.New("not a time span [-][d.]hh:mm:ss[.fffffff]")
 
 // AppendTimeSpan appends a span of ticks.

@@ -27,7 +27,7 @@ func Time(ticks int64) time.Time {
 	return time.Unix(ticks/TicksPerSecond-UnixEpoch/TicksPerSecond, ticks%TicksPerSecond*100).UTC()
 }
 
-// ErrTime is text that is no time of the form wanted, or one outside the years 1 to 9999.
+// ErrTime is text that is not a time of the form wanted, or one outside the years 1 to 9999.
 var ErrTime = errors.New("not an RFC 3339 or ISO 8601 time between the years 1 and 9999")
 
 // pairs are the two digits of each number below 100, the first one in the low byte.

@@ -50,7 +50,7 @@ func lend(t *testing.T, file []byte, q readerRequest) []byte {
 	}
 }
 
-// What a reader process sends as codes is told to be of the types of the file, takes fewer bytes, and has the same values, across row groups.
+// What a reader process sends as codes has the types of the file, takes fewer bytes, and has the same values, across row groups.
 func TestCodedStream(t *testing.T) {
 	b, want := mixed(t, 1000, true)
 	for _, rows := range []int{7, 256, 5000} {

@@ -25,7 +25,7 @@ type readState struct {
 	guidOrder GuidOrder
 	unknown   UnknownFields
 	warn      func(string)
-	told      map[string]bool // what was told
+	told      map[string]bool // what was given
 	// exact is set while a union looks for its variant: numbers must be held as they are written.
 	exact bool
 	// exactTimes refuses times with digits below 100 ns instead of cutting them.

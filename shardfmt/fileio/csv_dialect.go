@@ -144,7 +144,7 @@ func (n *numberText) kind(text []byte) (kind, []byte) {
 // token is a number as JSON writes it, valid until the next call.
 func (n *numberText) token(text []byte) (token []byte, ok bool) {
 	if len(text) == 0 || strings.IndexByte("+-.,0123456789", text[0]) < 0 {
-		return nil, false // as is told below, which takes longer
+		return nil, false // as described below, which takes longer
 	}
 	if !n.custom() {
 		c := cursor{b: text}

@@ -58,7 +58,7 @@ func TestReportedFiles(t *testing.T) {
 	}
 }
 
-// TestDialects reads text in every dialect that options name, and what is told without them.
+// TestDialects reads text in every dialect that options name, and what is detected without them.
 func TestDialects(t *testing.T) {
 	type options = fileio.SourceOptions
 	utf16Text := func(text string, big, mark bool) string {

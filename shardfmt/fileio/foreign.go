@@ -117,9 +117,9 @@ type SourceOptions struct {
 	// UnknownFields is ErrorOnUnknown if empty.
 	UnknownFields UnknownFields
 	// Header reports whether the first line of a CSV input names its fields; without a header they are named column1,
-	// column2 …. Empty is AutoHeader: told from what the first line looks like beside the others.
+	// column2 …. Empty is AutoHeader: detected by comparing the first line with the others.
 	Header Header
-	// Comma between CSV fields; told from the first lines if 0.
+	// Comma between CSV fields; detected in the first lines if 0.
 	Comma byte
 	// Encoding of text.
 	Encoding Encoding

@@ -74,7 +74,7 @@ func unescapePartition(text string) string {
 }
 
 // partitionNames are the columns that folders of inputs give, in the order of the first that has each. Of files that are named one by
-// one none are read, which is told.
+// one none are read, which is reported.
 func partitionNames(inputs []input, warn func(string)) (names []string) {
 	told := false
 	for _, in := range inputs {

@@ -17,7 +17,7 @@ import (
 //	                  b  the bytes that were requested; x in their place: the text of an error
 //	                  f  the slot that was sent first of those not yet freed is free again
 //	from the reader   r  offset and length, 8 bytes each: bytes of the file are wanted
-//	                  c  8 bytes: how many bytes of a lent file were read since this was told last
+//	                  c  8 bytes: how many bytes of a lent file were read since the last report
 //	                  d  the next piece of an Arrow IPC stream of the file's batches
 //	                  m  4 bytes: as many bytes of the next slot of the shared memory are the next piece
 //	                  e  the end of the stream; x in its place: the text of an error of the file;

@@ -245,7 +245,7 @@ func (p *readerProcess) takePiece(b []byte) int {
 var errStreamEnd = errors.New("the end of the stream")
 
 // end waits for the process, which ends by itself if it reported it or died, and is ended otherwise. It gives what the reader of the
-// stream is told, io.EOF at the end.
+// stream is given, io.EOF at the end.
 func (p *readerProcess) end(err error) error {
 	died := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE)
 	cause := p.ctx.Err()

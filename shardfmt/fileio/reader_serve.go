@@ -84,7 +84,7 @@ func (q readerRequest) output(c *frames) readerOutput {
 // readerInput is the file that a reader reads.
 type readerInput interface {
 	random
-	// failure is the error of reading the file itself, nil if there was none or it is told elsewhere.
+	// failure is the error of reading the file itself, nil if there was none or it is reported elsewhere.
 	failure() error
 	// tellRest reports how much was read, if that is still to be reported: all is read, and the end of the stream is still to come.
 	tellRest() error
@@ -203,7 +203,7 @@ type lentFile struct {
 	failed atomic.Pointer[error]
 }
 
-// countEvery is how many bytes are read before that is told.
+// countEvery is how many bytes are read between two reports.
 const countEvery = 1 << 20
 
 func newLentFile(c *frames, f *os.File, size int64, tells bool) *lentFile {

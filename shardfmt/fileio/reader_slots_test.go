@@ -157,7 +157,7 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// answering is a reader process that reports what it is told to, by a goroutine of this one, and has slots.
+// answering is a reader process with prescribed reports, by a goroutine of this one, and has slots.
 func answering(t *testing.T, withSlots bool, say func(c *frames, memory slots) error) *readerProcess {
 	t.Helper()
 	p := &readerProcess{file: inMemory{bytes.NewReader(make([]byte, 100))}}

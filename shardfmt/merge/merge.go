@@ -22,7 +22,7 @@
 //
 // One request per input whose root has at most 1 MiB and whose size is known; an unknown size costs one more
 // to learn it. One object is written, under a name that must be free, and read back. No range of data is
-// asked for.
+// requested.
 //
 // # What is refused
 //

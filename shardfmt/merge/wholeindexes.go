@@ -105,7 +105,7 @@ func (m *merger) wholeIndex(s *shard, anchor string, d *metapb.IndexDescriptor) 
 	return x
 }
 
-// wholeFieldIndexes are the indexes of fields of the shard as a whole. Those of the only stripe may be told a second time there.
+// wholeFieldIndexes are the indexes of fields of the shard as a whole. Those of the only stripe may be listed a second time there.
 func (m *merger) wholeFieldIndexes(ctx context.Context, s *shard) (all []*wholeIndex, err error) {
 	for id := range s.schema.Count {
 		of := s.root.ShardFieldIndexes(ctx, id).GetIndexDescriptors()

@@ -32,7 +32,7 @@ type group struct {
 
 // chunk is a column of a row group. What is not known from the root of the shard has an upper bound.
 type chunk struct {
-	// start is where it lies, space the most bytes that it takes.
+	// start is where it lies, room the most bytes that it takes.
 	start, room int64
 	// index is where its offset index lies, indexRoom the most bytes that that takes.
 	index, indexRoom int64

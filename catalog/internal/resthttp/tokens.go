@@ -18,7 +18,7 @@ import (
 type Tokens struct {
 	// Token is given as it is.
 	Token string
-	// File holds a token; it is read anew when it was refused, and each minute: whoever wrote it replaces it.
+	// File holds a token; it is read again when it was refused, and each minute: whoever wrote it replaces it.
 	File string
 	// Credential is "id:secret", or a secret alone, to be changed for a token at Server (OAuth2 client credentials).
 	Credential string

@@ -134,7 +134,7 @@ func TestTokenEndpoint(t *testing.T) {
 	})
 }
 
-// TestTokenFile: the file is read anew where its token was refused, and each minute.
+// TestTokenFile: the file is read again where its token was refused, and each minute.
 func TestTokenFile(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "token")
 	write := func(text string) {

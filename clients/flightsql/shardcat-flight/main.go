@@ -34,7 +34,7 @@ type settings struct {
 	listen               string
 	cert, key, clientCAs string
 	rows                 flightsql.Options
-	// listening is told the address.
+	// listening receives the address.
 	listening func(net.Addr)
 }
 
@@ -104,7 +104,7 @@ func run(ctx context.Context, s *settings) error {
 	return nil // told to end before it began
 }
 
-// shutdownGrace is how long streams that are under way may take once the server is told to end.
+// shutdownGrace is how long streams that are under way may take once the server is stopped.
 const shutdownGrace = 10 * time.Second
 
 // transport is TLS as the flags say, with certificates of clients if authorities for them are given.

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/clients/flightsql"
 )
 
-// The server runs on a catalog that is there, until it is told to end, and makes none.
+// The server runs on a catalog that is there, until it is stopped, and makes none.
 func TestRunEndsWhenTold(t *testing.T) {
 	dir := t.TempDir()
 	s := &settings{listen: "127.0.0.1:0", rows: flightsql.Options{}, catalog: catalog.Options{

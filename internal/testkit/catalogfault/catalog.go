@@ -25,7 +25,7 @@ type Play struct {
 	before map[string]*table.Table
 }
 
-// Set begins a script, and to count anew.
+// Set begins a script, and to count again.
 func (p *Play) Set(script string) error {
 	rules, err := parse(script)
 	if err != nil {

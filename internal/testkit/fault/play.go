@@ -17,7 +17,7 @@ type Play struct {
 	counts map[string]int
 }
 
-// Set begins a new script, and to count anew.
+// Set begins a new script, and to count again.
 func (p *Play) Set(text string) error {
 	s, err := parse(text)
 	if err != nil {

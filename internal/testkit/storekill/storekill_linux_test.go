@@ -120,7 +120,7 @@ type ledger struct {
 	done, unknown, compactions atomic.Int64
 }
 
-// TestStoreKilled kills a store by SIGKILL while two writers append, one deletes and one compacts, and starts it anew on its folder. What was
+// TestStoreKilled kills a store by SIGKILL while two writers append, one deletes and one compacts, and starts it again on its folder. What was
 // acknowledged is there, whole and once; what ended with an error is there whole or not at all, and is there once after its job was delivered again; and every
 // byte verifies.
 func TestStoreKilled(t *testing.T) {

@@ -18,7 +18,7 @@ const maxFooter = maxMetadata
 // fileTail is what follows a footer: its length, the magic.
 const fileTail = 4 + len(Magic)
 
-// skipped is how far a block may lie ahead to be reached by reading on, in bytes; beyond it, and behind, the file is opened anew.
+// skipped is how far a block may lie ahead to be reached by reading on, in bytes; beyond it, and behind, the file is reopened.
 const skipped = 1 << 20
 
 var (

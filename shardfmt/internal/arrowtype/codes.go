@@ -34,7 +34,7 @@ func codedType(a *array.Dictionary, values arrow.DataType) *arrow.DictionaryType
 	return nil
 }
 
-// Codes gives the codes of a coded column, those of nulls too, which may be anything: in space if that is large enough and they have not
+// Codes gives the codes of a coded column, those of nulls too, which may be anything: in room if that is large enough and they have not
 // 32 bits as they are.
 func Codes(a *array.Dictionary, room []uint32) []uint32 {
 	switch x := a.Indices().(type) {

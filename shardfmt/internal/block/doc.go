@@ -20,6 +20,6 @@
 //
 // Decoders write to slices of the caller, take their working memory from a Scratch and allocate nothing
 // per block. Bytes are hostile: every count is bounded by the bytes that carry it, by the number of values
-// asked for, or by the true largest expansion of the encoding; a block that breaks a rule ends in an error
+// requested, or by the true largest expansion of the encoding; a block that breaks a rule ends in an error
 // of package corrupt whose offset is relative to the slice given.
 package block

@@ -71,7 +71,7 @@ func packedPart[U simd.Unsigned](p part) (v packed[U], ok bool, err error) {
 	return v, err == nil, corrupt.Locate(err, "", int64(p.at))
 }
 
-// chunk unpacks the values from at on, a multiple of ChunkLen, into a space: up to ChunkLen of the first n.
+// chunk unpacks the values from at on, a multiple of ChunkLen, into a buffer: up to ChunkLen of the first n.
 // Encodings around a bit-packed stream take it chunk by chunk, while it is in the cache.
 func (p packed[U]) chunk(at, n int, room *simd.Room) []U {
 	size := simd.ChunkBytes(p.width)

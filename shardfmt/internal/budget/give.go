@@ -45,7 +45,7 @@ func (a *Account) Give() *Giving {
 // start is where memory begins.
 func start(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// Buffer gives b anew, with one reference, if it lies in memory that was lent; else b itself.
+// Buffer gives b again, with one reference, if it lies in memory that was lent; else b itself.
 func (g *Giving) Buffer(b *memory.Buffer) *memory.Buffer {
 	p := g.find(b)
 	if p == nil {

@@ -728,7 +728,7 @@ func TestChosenEncodings(t *testing.T) {
 	}
 }
 
-// The annotated dump of a file by which people learn the format is what is written: -rewrite makes it anew.
+// The annotated dump of a file by which people learn the format is what is written: -rewrite makes it again.
 func TestAnnotatedFile(t *testing.T) {
 	data, err := os.ReadFile("testdata/basic.col")
 	if err != nil {

@@ -87,7 +87,7 @@ func (t *Tape) Write(b []byte) (int, error) {
 	return len(b), t.settle()
 }
 
-// room makes room for n bytes more: for twice as many as there are, up to a part, so that each is copied about once.
+// room reserves n bytes more: for twice as many as there are, up to a part, so that each is copied about once.
 func (t *Tape) room(n int) {
 	if cap(t.tail)-len(t.tail) < n {
 		t.tail = slices.Grow(t.tail, max(n, min(len(t.tail), heldPart+heldRoom-len(t.tail))))

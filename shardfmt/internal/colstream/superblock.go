@@ -102,7 +102,7 @@ func (s *Stream) part(i, member int) ([]byte, int64, error) {
 	return b[r.Start:r.End], int64(r.Start), nil
 }
 
-// partStart is where the block of the member starts in super-block i, 0 where that can't be told.
+// partStart is where the block of the member starts in super-block i, 0 where that is unknown.
 func (s *Stream) partStart(i, member int) int64 {
 	if _, at, err := s.part(i, member); err == nil {
 		return at

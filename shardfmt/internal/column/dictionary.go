@@ -25,7 +25,7 @@ type Coded interface {
 }
 
 // dictionaryColumn is a field whose DATA holds ids of the entries of a value dictionary, or of several: then each block
-// says which one. Numbers may be stored so, too: their entries are little-endian bytes.
+// has the choice. Numbers may be stored so, too: their entries are little-endian bytes.
 type dictionaryColumn struct {
 	typ      arrow.DataType
 	basic    schema.Basic

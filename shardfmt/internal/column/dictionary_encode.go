@@ -46,7 +46,7 @@ type dictionaryBuilder struct {
 	decimals bool
 	// recent are the values that came lately; nil as long as there are few.
 	recent recentValues
-	// room is how many codes there would be room for if none of them had come from memory, which is where they go in the end.
+	// room is how many codes there would be space for if none of them had come from memory, which is where they go in the end.
 	room   int
 	memory *Memory
 	// byValue: entries go by value, not by frequency.

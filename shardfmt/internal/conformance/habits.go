@@ -107,7 +107,7 @@ func emptyRuns(n int) []byte {
 	return sub
 }
 
-// reorder writes all buffers anew, the last first, none at a multiple of 8, and makes frames longer than their messages.
+// reorder rewrites all buffers, the last first, none at a multiple of 8, and makes frames longer than their messages.
 func (g *graft) reorder() {
 	g.behind = map[int][]byte{}
 	for i := len(g.fields) - 1; i >= 0; i-- {

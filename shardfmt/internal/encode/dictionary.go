@@ -256,7 +256,7 @@ func distinct[U word](e *Encoder, vals []U, limit int) []U {
 	return values
 }
 
-// rankByCount numbers ids anew, from 1, by descending count, and at equal counts in the order they have; it
+// rankByCount numbers ids again, from 1, by descending count, and at equal counts in the order they have; it
 // brings codes (id+1, or 0) to the new numbers.
 func rankByCount(e *Encoder, counts, codes []uint32) (rank []uint32) {
 	if rank = rankFew(e, counts); rank == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// The block streams of the golden shards, encoded anew with the profile that the reference had, must not be
+// The block streams of the golden shards, encoded again with the profile that the reference had, must not be
 // larger than the reference's by more than two in a hundred: all of a profile taken together, and those of
 // each element type. Buffers that the reference stored outside the safe subset are left out.
 func TestSizesAgainstReference(t *testing.T) {
@@ -87,7 +87,7 @@ func (m totals) keys() []key {
 	return list
 }
 
-// rewriter reads the block streams of one shard and encodes them anew.
+// rewriter reads the block streams of one shard and encodes them again.
 type rewriter struct {
 	t       *testing.T
 	profile string

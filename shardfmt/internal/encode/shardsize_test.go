@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// The golden shards, read and written anew with the profile and the stripes they have, must not be larger
+// The golden shards, read and rewritten with the profile and the stripes they have, must not be larger
 // than the reference's by more than two in a hundred: the buffers of all stripes, dictionaries and range
 // indexes included, per profile. Fields of which the reference stored a block outside the safe subset are
 // left out.

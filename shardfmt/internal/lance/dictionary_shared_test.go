@@ -48,7 +48,7 @@ func repetitive(t testing.TB, n int) (*arrow.Schema, []arrow.RecordBatch) {
 	return s, out
 }
 
-// Items that pages have in common are stored once, in buffers of the column, and begin anew when no more fit; the values are the
+// Items that pages have in common are stored once, in buffers of the column, and begin again when no more fit; the values are the
 // same as with items of each page.
 func TestSharedDictionary(t *testing.T) {
 	if o, err := WriteSettings(fileformat.SinkOptions{Settings: fileformat.Settings{"shared-dictionary": "true"}}); err != nil || !o.SharedDictionary {

@@ -13,7 +13,7 @@ type pageBuilder interface {
 	add(a arrow.Array, from, to int) (int, error)
 	// size in bytes of what was gathered.
 	size() int
-	// encode makes the tree of encodings of what was gathered, adds its buffers, and begins anew. The buffers are
+	// encode makes the tree of encodings of what was gathered, adds its buffers, and begins again. The buffers are
 	// good until the next call of add.
 	encode(p *pageEncoder) ([]byte, error)
 }

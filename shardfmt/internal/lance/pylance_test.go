@@ -168,7 +168,7 @@ func TestPylanceStructural(t *testing.T) {
 	}
 }
 
-// Items of dictionaries that pages have in common, such that begin anew, and levels of zstd are what pylance reads: the same rows
+// Items of dictionaries that pages have in common, such that begin again, and levels of zstd are what pylance reads: the same rows
 // as with items of each page.
 func TestPylanceReadsSharedDictionaries(t *testing.T) {
 	schema, batches := repetitive(t, 6000)

@@ -45,7 +45,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// What contradicts the format although its checksums hold is refused: each lie is sealed anew.
+// What contradicts the format although its checksums hold is refused: each lie is sealed again.
 func TestLies(t *testing.T) {
 	data, types, _, _ := tree(t, 600, 1, tiny)
 	f, _ := mustOpen(t, data, types)

@@ -5,7 +5,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// HasUnknown reports whether a message, or one inside it, has fields that this version does not know. Whoever writes such metadata anew
+// HasUnknown reports whether a message, or one inside it, has fields that this version does not know. Whoever rewrites such metadata
 // would lose them; a verbatim copy keeps them.
 func HasUnknown(m proto.Message) bool { return hasUnknown(m.ProtoReflect()) }
 

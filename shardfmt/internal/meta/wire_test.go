@@ -463,7 +463,7 @@ func TestFollowIntoOtherObjects(t *testing.T) {
 	}
 }
 
-// TestOtherObjects: directory elements may lie in other objects; those that are missing or too short are told
+// TestOtherObjects: directory elements may lie in other objects; those that are missing or too short are reported
 // apart from those that must not be read.
 func TestOtherObjects(t *testing.T) {
 	ctx := context.Background()
@@ -516,7 +516,7 @@ func TestOtherObjects(t *testing.T) {
 		t.Fatalf("%v, want %v", err, fs.ErrNotExist)
 	}
 
-	// A shard whose size was told wrongly.
+	// A shard whose size was given wrongly.
 	for _, size := range []int64{315, 317} {
 		st := &mapStore{objects: map[string][]byte{testURL: whole}}
 		_, err := OpenRoot(ctx, st, testURL, Options{Size: size})

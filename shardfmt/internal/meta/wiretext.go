@@ -64,7 +64,7 @@ func pairIn(pair []byte, name string) (text []byte, is, plain bool) {
 	}
 	if string(got) != name {
 		number, _, more := nextField(pair[n:])
-		return nil, false, more == len(pair)-n && number == valueField // nothing that could name it anew
+		return nil, false, more == len(pair)-n && number == valueField // nothing that could name it again
 	}
 	number, value, more := nextField(pair[n:])
 	if more != len(pair)-n || number != valueField || value == nil {

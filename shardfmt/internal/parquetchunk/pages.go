@@ -72,7 +72,7 @@ func (c *Chunk) eachPage(data []byte, mem *budget.Account, do func(page file.Pag
 		if err != nil {
 			return err
 		}
-		//lint:ignore SA1019 no other reader of pages tells where each of them ends
+		//lint:ignore SA1019 no other reader of pages has the end of each
 		r, err := file.NewPageReader(source, int64(c.entries), c.codec, alloc, nil)
 		if err != nil {
 			return err

@@ -70,7 +70,7 @@ type codes struct {
 	kind          *arrow.DictionaryType
 
 	// entry makes arrays of entries. It has the row group's dictionary, of size entries; made are these as an array, nil until they are
-	// asked for, and first is where they begin among the entries of the batch, −1 where they aren't among them.
+	// requested, and first is where they begin among the entries of the batch, −1 where they aren't among them.
 	entry values
 	size  int
 	made  arrow.Array

@@ -28,7 +28,7 @@ type flat struct {
 	nulls  int
 	plain  *pages // nil as long as there are codes
 	levels []int16
-	words  []uint64 // room for decimals as integers
+	words  []uint64 // space for decimals as integers
 	bytes  int64    // that were added
 }
 

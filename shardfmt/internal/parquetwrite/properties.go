@@ -9,7 +9,7 @@ import (
 
 const (
 	// pageBytes is the size of pages before compression: what a page goes through, from values to what is written, stays in the
-	// processor's caches, and the library's memory for it is small enough to be had anew. Zstd finds 1 to 2 % less than in a mebibyte.
+	// processor's caches, and the library's memory for it is small enough to be had again. Zstd finds 1 to 2 % less than in a mebibyte.
 	pageBytes = 256 << 10
 	// Levels of zstd, as the library's Zstd has them. Codes gain nothing by more than the lowest, and words only if they repeat.
 	codedLevel, wordsLevel, runsLevel, textsLevel = 1, 1, 3, 3

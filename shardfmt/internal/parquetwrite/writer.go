@@ -47,7 +47,7 @@ func New(w io.Writer, s *arrow.Schema) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What Arrow's readers want to be told beside the types is what the library would write of a file without rows.
+	// What Arrow's readers need beside the types is what the library would write of a file without rows.
 	empty, err := pqarrow.NewFileWriter(s, io.Discard, anything, arrowProperties)
 	if err != nil {
 		return nil, err

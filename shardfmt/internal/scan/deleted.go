@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxMarked is the most records of a stripe whose deleted ones are told as a bitmap, which has 128 MiB then.
+	// maxMarked is the most records of a stripe whose deleted ones are passed as a bitmap, which has 128 MiB then.
 	maxMarked = 1 << 30
 	// markerRows are read at a time.
 	markerRows = 1 << 20

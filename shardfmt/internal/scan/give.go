@@ -11,16 +11,16 @@ import (
 )
 
 // A batch that its reader may keep becomes its reader's: memory that was lent for it goes with it, and comes back when the last
-// reference to it is released. What decoding put together has any number of references, so all is put together anew, each part
+// reference to it is released. What decoding put together has any number of references, so all is put together again, each part
 // with the one reference of what it is a part of. Fetched memory that a buffer lies in, as a dictionary may, is left alone.
 
-// giver puts arrays of a batch together anew.
+// giver puts arrays of a batch together again.
 type giver struct {
 	lent  *budget.Giving // nil if nothing was lent
 	fetch *fetcher
 }
 
-// data puts an array together anew, with its children and its dictionary, of buffers that own what was lent for them.
+// data puts an array together again, with its children and its dictionary, of buffers that own what was lent for them.
 func (g giver) data(d arrow.ArrayData) arrow.ArrayData {
 	buffers := make([]*memory.Buffer, len(d.Buffers()))
 	for i, b := range d.Buffers() {

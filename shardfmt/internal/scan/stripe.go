@@ -352,7 +352,7 @@ func totalRows(ranges []colstream.Range) (n uint64) {
 }
 
 // joined gives ranges and the rows between them where these are so few, and of so few bytes, that looking at them costs less than
-// beginning anew: the filter is not true of them, or is not evaluated, if an index chose the rows. Columns that are fetched for
+// beginning again: the filter is not true of them, or is not evaluated, if an index chose the rows. Columns that are fetched for
 // what the filter leaves are not to be fetched for more.
 func (s *stripe) joined(list []colstream.Range) []colstream.Range {
 	if len(s.first()) < len(s.filter)+len(s.output)-len(s.shared) {

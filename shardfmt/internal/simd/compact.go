@@ -13,7 +13,7 @@ func Compact[U Unsigned](dst, src []U, bitmap []byte, from int) {
 	of[U]().compact(dst, src, bitmap, from)
 }
 
-// CompactNumbers is Compact of any numbers into space, which has at least as many values as src; it returns the part that was filled.
+// CompactNumbers is Compact of any numbers into room, which has at least as many values as src; it returns the part that was filled.
 func CompactNumbers[T Number](room, src []T, bitmap []byte, from int) []T {
 	dst := room[:OnesBetween(bitmap, from, len(src))]
 	switch SizeOf[T]() {

@@ -26,10 +26,10 @@ func compactBy[T any](by func(dst, src *T, chosen *byte, chosenBit uint64, words
 	}
 }
 
-// compactedWords are so many words that what they leave fits a space in the first-level cache.
+// compactedWords are so many words that what they leave fits a buffer in the first-level cache.
 const compactedWords = 64
 
-// compactBitsAVX2By compacts words into a space and copies what they leave.
+// compactBitsAVX2By compacts words into a buffer and copies what they leave.
 func compactBitsAVX2By(dst []byte, at int, src []byte, from int, bitmap []byte, chosen, n int) {
 	const behind = 16
 	var room [compactedWords*wordBits/8 + behind]byte

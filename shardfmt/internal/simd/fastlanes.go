@@ -30,7 +30,7 @@ func AppendPacked[U Unsigned](dst []byte, vals []U, width int, ref U) []byte {
 //
 // A chunk's rows lie 128 values apart. Where a row is a vector, it is written where it belongs: into pages that are there, since a
 // page that is new interrupts each of many rows, which costs a quarter of all there. Where a row is written by words, those of 64 bits
-// go by the space.
+// go by the buffer.
 func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
 	step, k := ChunkBytes(width), of[U]()
 	if k.vectors || SizeOf[U]() < 8 {
@@ -46,7 +46,7 @@ func Unpack[U Unsigned](dst []U, packed []byte, width int, ref U, room *Room) {
 	}
 }
 
-// UnpackChunk unpacks one chunk into the space, for a caller that turns its values into something else.
+// UnpackChunk unpacks one chunk into the buffer, for a caller that turns its values into something else.
 func UnpackChunk[U Unsigned](chunk []byte, width int, ref U, room *Room) *[ChunkLen]U {
 	dst := (*[ChunkLen]U)(unsafe.Pointer(room))
 	of[U]().unpack(dst, chunk, width, ref)

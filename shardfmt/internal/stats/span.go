@@ -16,7 +16,7 @@ const (
 )
 
 // addSpan counts at most spanValues values, given as numbers from least to most; word gives what is hashed of one. It does nothing, and
-// says so, if they are few, or lie too far apart.
+// returns false, if they are few, or lie too far apart.
 func addSpan[T simd.Integer](d *distinct, values []T, least, most T, word func(T) uint64) bool {
 	span := uint64(int64(most)) - uint64(int64(least))
 	if span >= widestSpan || span > 4*uint64(len(values)) {
@@ -39,7 +39,7 @@ func addSpan[T simd.Integer](d *distinct, values []T, least, most T, word func(T
 	return true
 }
 
-// wholeNumbers gives floats as whole numbers, with their extremes, if all of them are. space has as many places.
+// wholeNumbers gives floats as whole numbers, with their extremes, if all of them are. room has as many places.
 func wholeNumbers[T float32 | float64](values []T, room *[spanValues]int32) (whole []int32, least, most int32, ok bool) {
 	whole = room[:len(values)]
 	least, most = int32(values[0]), int32(values[0])

@@ -377,7 +377,7 @@ func TestNamesThatWereRebound(t *testing.T) {
 	}
 }
 
-// An overview is made once for a state of a table, and anew for another.
+// An overview is made once for a state of a table, and again for another.
 func TestOverviewsAreKept(t *testing.T) {
 	g := newGround(t, Options{})
 	in, err := g.service.Effective(t.Context(), g.table)

@@ -25,7 +25,7 @@ type page struct {
 	Title    string
 	Error    string
 	ReadOnly bool
-	// Refresh: the page shows how things go, and is fetched anew from time to time.
+	// Refresh: the page shows how things go, and is fetched again from time to time.
 	Refresh bool
 	Data    any
 }

@@ -26,7 +26,7 @@ func holds(t *testing.T, m Matrix, data []byte, column int, h uint64) bool {
 }
 
 // No column loses a hash, however unlike the sizes of those beside it, and few let others pass; taken apart and joined
-// anew they are the same.
+// again they are the same.
 func TestMatrixKeepsHashes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	sets := [][]uint64{hashes(r, 3), nil, hashes(r, 20_000), hashes(r, 700), hashes(r, 1)}

@@ -157,7 +157,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// checkEvery is after how many records a builder looks whether it was told to stop.
+// checkEvery is after how many records a builder looks whether it was stopped.
 const checkEvery = 1 << 16
 
 // writeFile writes the sorted keys, each behind its positions; unique reports whether each has one.

@@ -301,7 +301,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Indexes of shards become one: that of all their keys. Each is read in a few requests, and one that is not as it must be is told.
+// Indexes of shards become one: that of all their keys. Each is read in a few requests, and an invalid one is reported.
 func TestJoin(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(8, 1))

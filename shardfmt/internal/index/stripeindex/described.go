@@ -43,7 +43,7 @@ func OfAllStripes(ctx context.Context, root *meta.Root) ([]*metapb.IndexDescript
 	out := slices.Clip(c.GetIndexDescriptors())
 	for id := range s.Count {
 		for _, d := range root.ShardFieldIndexes(ctx, id).GetIndexDescriptors() {
-			if base, _ := meta.Properties(d.Properties).Text(propertyBase); base != baseStripe { // those of the only stripe may be told a second time
+			if base, _ := meta.Properties(d.Properties).Text(propertyBase); base != baseStripe { // those of the only stripe may be listed a second time
 				out = append(out, d)
 			}
 		}

@@ -113,7 +113,7 @@ func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, 
 	return d, out, nil
 }
 
-// setProperties gives a descriptor the properties that an index has which was made anew.
+// setProperties gives a descriptor the properties that an index has which was recreated.
 func setProperties(d, made *metapb.IndexDescriptor) {
 	bag := meta.Properties(d.Properties)
 	for _, p := range made.Properties {

@@ -355,7 +355,7 @@ func exampleOf(rows []row, all []example) (string, error) {
 	return out.String(), nil
 }
 
-// pageWithExamples returns a page with its examples made anew, and the layouts that it has.
+// pageWithExamples returns a page with its examples recreated, and the layouts that it has.
 func pageWithExamples(t *testing.T, text string, all map[string][]example) (out string, names []string) {
 	t.Helper()
 	var b strings.Builder

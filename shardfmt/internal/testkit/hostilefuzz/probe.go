@@ -34,7 +34,7 @@ func (a *attack) probe(r *rand.Rand, v *verdict, m *mutant.Mutant, got *rows) er
 		if err != nil {
 			return err
 		}
-		if want != have && m.Kind != mutant.KindArtifact { // verify does not build indexes anew
+		if want != have && m.Kind != mutant.KindArtifact { // verify does not build indexes again
 			v.fault(faultPruned, "%s: %d rows, %d are there", where, have, want)
 		}
 	}

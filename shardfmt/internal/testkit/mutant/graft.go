@@ -14,7 +14,7 @@ import (
 )
 
 // graft replaces messages and buffers of a shard: new ones go behind the old ones in the root, every reference on the way
-// from the directory is made anew, and all checksums are right.
+// from the directory is recreated, and all checksums are right.
 type graft struct {
 	r     *rand.Rand
 	shard *Shard

@@ -39,7 +39,7 @@ func changeValues(s *site) (string, error) {
 	return fmt.Sprintf("block %d: %s", i, what), nil
 }
 
-// replaceBlock lays the buffer out anew with another block in the place of one.
+// replaceBlock lays the buffer out again with another block in the place of one.
 func (s *site) replaceBlock(m *colstream.Map, at int, changed []byte) {
 	var data []byte
 	var w colstream.MapBuilder
