@@ -235,7 +235,7 @@ func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settin
 			defer file.Close()
 			return verifyFile(ctx, sp, url, file, progress)
 		}
-		return judged(&corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}}, url, err)
+		return evaluated(&corrupt.Report{Objects: 1, Errors: []corrupt.Finding{}}, url, err)
 	}
 	info, err := sp.Stat(ctx, url)
 	if err != nil {
@@ -244,15 +244,15 @@ func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settin
 	r := &corrupt.Report{Objects: 1, Bytes: info.Size, UnprotectedBytes: info.Size, Errors: []corrupt.Finding{}}
 	rows, err := OpenRows(ctx, sp, url, nil, nil, SourceOptions{Format: f, Progress: progress})
 	if err != nil {
-		return judged(r, url, err)
+		return evaluated(r, url, err)
 	}
 	defer rows.Close()
 	for _, err := range rows.All(ctx) {
 		if err != nil {
-			return judged(r, url, err)
+			return evaluated(r, url, err)
 		}
 	}
-	return judged(r, url, nil)
+	return evaluated(r, url, nil)
 }
 
 // verifyFile lets the format of a file check it; the bytes that it does not count, of heads and footers, are done at the end.
@@ -272,8 +272,8 @@ func verifyFile(ctx context.Context, st fileformat.Store, url string, file filef
 	return r, err
 }
 
-// judged makes a finding of an error of stored data, and gives back any other.
-func judged(r *corrupt.Report, url string, err error) (*corrupt.Report, error) {
+// evaluated makes a finding of an error of stored data, and gives back any other.
+func evaluated(r *corrupt.Report, url string, err error) (*corrupt.Report, error) {
 	var damage *corrupt.Error
 	switch {
 	case err == nil:

@@ -12,9 +12,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// judge sets the bits of all values of an array of numbers that the test holds for, and reports whether it could. The bits of null
+// eval sets the bits of all values of an array of numbers that the test holds for, and reports whether it could. The bits of null
 // slots mean nothing.
-func (t *compareTest) judge(a arrow.Array, out []uint64) bool {
+func (t *compareTest) eval(a arrow.Array, out []uint64) bool {
 	if t.lit.null {
 		return false
 	}
@@ -23,39 +23,39 @@ func (t *compareTest) judge(a arrow.Array, out []uint64) bool {
 	}
 	switch a := a.(type) {
 	case *array.Int8:
-		simd.Judge(out, a.Int8Values(), t.interval())
+		simd.Eval(out, a.Int8Values(), t.interval())
 	case *array.Int16:
-		simd.Judge(out, a.Int16Values(), t.interval())
+		simd.Eval(out, a.Int16Values(), t.interval())
 	case *array.Int32:
-		simd.Judge(out, a.Int32Values(), t.interval())
+		simd.Eval(out, a.Int32Values(), t.interval())
 	case *array.Int64:
-		simd.Judge(out, a.Int64Values(), t.interval())
+		simd.Eval(out, a.Int64Values(), t.interval())
 	case *array.Uint8:
-		simd.Judge(out, a.Uint8Values(), t.interval())
+		simd.Eval(out, a.Uint8Values(), t.interval())
 	case *array.Uint16:
-		simd.Judge(out, a.Uint16Values(), t.interval())
+		simd.Eval(out, a.Uint16Values(), t.interval())
 	case *array.Uint32:
-		simd.Judge(out, a.Uint32Values(), t.interval())
+		simd.Eval(out, a.Uint32Values(), t.interval())
 	case *array.Uint64:
-		simd.Judge(out, a.Uint64Values(), t.interval())
+		simd.Eval(out, a.Uint64Values(), t.interval())
 	case *array.Float32:
-		simd.Judge(out, a.Float32Values(), t.interval())
+		simd.Eval(out, a.Float32Values(), t.interval())
 	case *array.Float64:
-		simd.Judge(out, a.Float64Values(), t.interval())
+		simd.Eval(out, a.Float64Values(), t.interval())
 	case *array.LargeString:
-		return t.judgeTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
+		return t.evalTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
 	case *array.LargeBinary:
-		return t.judgeTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
+		return t.evalTexts(a.ValueOffsets(), a.Data().Buffers()[2], out)
 	case *array.FixedSizeBinary:
-		return t.c == decimalClass && t.judgeDecimals(a, out)
+		return t.c == decimalClass && t.evalDecimals(a, out)
 	default:
 		return false
 	}
 	return true
 }
 
-// judgeTexts is judge for byte strings, which lie in data one after the other: whether they are the literal, by = or !=.
-func (t *compareTest) judgeTexts(offsets []int64, data *memory.Buffer, out []uint64) bool {
+// evalTexts is eval for byte strings, which lie in data one after the other: whether they are the literal, by = or !=.
+func (t *compareTest) evalTexts(offsets []int64, data *memory.Buffer, out []uint64) bool {
 	if t.c != bytesClass || t.op != Eq && t.op != Ne || len(offsets) == 0 {
 		return false
 	}
@@ -75,8 +75,8 @@ func (t *compareTest) judgeTexts(offsets []int64, data *memory.Buffer, out []uin
 	return true
 }
 
-// judgeDecimals is judge for decimals.
-func (t *compareTest) judgeDecimals(a *array.FixedSizeBinary, out []uint64) bool {
+// evalDecimals is eval for decimals.
+func (t *compareTest) evalDecimals(a *array.FixedSizeBinary, out []uint64) bool {
 	if a.DataType().(*arrow.FixedSizeBinaryType).ByteWidth != decimal.Size {
 		return false
 	}

@@ -53,7 +53,7 @@ func TestCompareAllIsCompareEach(t *testing.T) {
 					if err := b.SelectOf(values, got); err != nil {
 						t.Fatal(err)
 					}
-					if err := leaf.judgeEach(&rows{}, values, n, func(row int) int { return row }, want.sure); err != nil {
+					if err := leaf.evalEach(&rows{}, values, n, func(row int) int { return row }, want.sure); err != nil {
 						t.Fatal(err)
 					}
 					for i := range n {
@@ -97,7 +97,7 @@ func TestCompareTexts(t *testing.T) {
 			if err := b.SelectOf(a, got); err != nil {
 				t.Fatal(err)
 			}
-			if err := b.root.(leafPredicate).judgeEach(&rows{}, a, a.Len(), func(row int) int { return row }, want.sure); err != nil {
+			if err := b.root.(leafPredicate).evalEach(&rows{}, a, a.Len(), func(row int) int { return row }, want.sure); err != nil {
 				t.Fatal(err)
 			}
 			for i := range a.Len() {

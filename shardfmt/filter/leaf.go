@@ -9,9 +9,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// test judges one non-null value; constant truths are distinguished by unknown.
+// test evaluates one non-null value; constant truths are distinguished by unknown.
 type test interface {
-	// holds judges a value.
+	// holds evaluates a value.
 	holds(v *Value) bool
 	// unknown: the test is unknown for every value for which it does not hold (a NULL among its literals).
 	unknown() bool

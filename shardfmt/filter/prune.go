@@ -85,7 +85,7 @@ func (t *compareTest) possible(s *Stats) outcomes {
 	return o
 }
 
-// withinRange judges by the bounds alone.
+// withinRange evaluates by the bounds alone.
 func (t *compareTest) withinRange(s *Stats) outcomes {
 	low, high := t.lit.against(t.c, s)
 	switch t.op {

@@ -12,7 +12,7 @@ import (
 
 // Select reports which rows of a batch the expression selects: those for which it is true. The batch holds the
 // expression's top-level fields by name, in the canonical types of package arrowtype, or as dictionary-encoded arrays
-// of them, of which each entry is judged once. The answer is a bitmap,
+// of them, of which each entry is evaluated once. The answer is a bitmap,
 // least significant bit first, of ceil(rows/8) bytes, and the number of bits set.
 func (b *Bound) Select(batch arrow.RecordBatch) (bitmap []byte, selected int, err error) {
 	n := int(batch.NumRows())
@@ -140,34 +140,34 @@ func (p leafPredicate) eval(r *rows, out truths) error {
 	if err != nil {
 		return err
 	}
-	if err := p.judge(r, leaf, out.sure); err != nil {
+	if err := p.evalArray(r, leaf, out.sure); err != nil {
 		return fmt.Errorf("filter: field %s: %w", p.field.path, err)
 	}
 	out.settle(r.n, p.test.unknown(), null)
 	return nil
 }
 
-// judge sets the bits of the values of an array that the test holds for; those of null slots mean nothing.
-func (p leafPredicate) judge(r *rows, a arrow.Array, out []uint64) error {
+// evalArray sets the bits of the values of an array that the test holds for; those of null slots mean nothing.
+func (p leafPredicate) evalArray(r *rows, a arrow.Array, out []uint64) error {
 	if d, ok := a.(*array.Dictionary); ok {
-		return p.judgeEntries(r, d, out)
+		return p.evalEntries(r, d, out)
 	}
 	if c, ok := p.test.(*compareTest); ok {
 		if err := r.compare(a.Len(), 1); err != nil {
 			return err
 		}
-		if c.judge(a, out) {
+		if c.eval(a, out) {
 			return nil
 		}
 	}
-	return p.judgeEach(r, a, a.Len(), func(i int) int { return i }, out)
+	return p.evalEach(r, a, a.Len(), func(i int) int { return i }, out)
 }
 
 // comparedTogether is about how many comparisons are charged together: what takes some milliseconds at most.
 const comparedTogether = 4096
 
-// judgeEach judges a value for each of n rows, by its place among the values.
-func (p leafPredicate) judgeEach(r *rows, values arrow.Array, n int, place func(row int) int, out []uint64) error {
+// evalEach evaluates a value for each of n rows, by its place among the values.
+func (p leafPredicate) evalEach(r *rows, values arrow.Array, n int, place func(row int) int, out []uint64) error {
 	load, err := loader(values)
 	if err != nil {
 		return err
@@ -196,11 +196,11 @@ func (p leafPredicate) judgeEach(r *rows, values arrow.Array, n int, place func(
 	return nil
 }
 
-// judgeEntries judges the entries of a dictionary, each once, unless it has more than there are rows.
-func (p leafPredicate) judgeEntries(r *rows, d *array.Dictionary, out []uint64) error {
+// evalEntries evaluates the entries of a dictionary, each once, unless it has more than there are rows.
+func (p leafPredicate) evalEntries(r *rows, d *array.Dictionary, out []uint64) error {
 	entries := d.Dictionary()
 	if entries.Len() > d.Len() {
-		return p.judgeEach(r, entries, d.Len(), func(row int) int {
+		return p.evalEach(r, entries, d.Len(), func(row int) int {
 			if d.IsNull(row) {
 				return 0 // the index may be anything
 			}
@@ -208,7 +208,7 @@ func (p leafPredicate) judgeEntries(r *rows, d *array.Dictionary, out []uint64) 
 		}, out)
 	}
 	verdicts := make([]uint64, (entries.Len()+wordBits-1)/wordBits)
-	if err := p.judge(r, entries, verdicts); err != nil {
+	if err := p.evalArray(r, entries, verdicts); err != nil {
 		return err
 	}
 	if codes, ok := d.Indices().(*array.Uint32); ok && d.NullN() == 0 {

@@ -241,6 +241,7 @@ func TestReadmeMeasured(t *testing.T) {
 		t.Errorf("docs/performance.md opens with %d plots, want 3", plots)
 	}
 }
+
 // TestReadmeFlights counts the rows of the file that the README lands.
 func TestReadmeFlights(t *testing.T) {
 	f, err := os.Open(tree + "testdata/flights/2013-01.csv.gz")

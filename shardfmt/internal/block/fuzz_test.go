@@ -62,14 +62,14 @@ func fuzzNumbers[T Number](t *testing.T, sub []byte, n int) {
 			wantTyped(t, err)
 			_, _, err = PickNumbers(make([]T, 1), sub, n, []uint32{uint32(n / 2)}, s)
 			wantTyped(t, err)
-			wantJudged[T](t, sub, n, nil, s)
+			wantEvaluated[T](t, sub, n, nil, s)
 		}
 		return
 	}
 	if _, err := Describe(sub, ElemOf[T](), n, 0); err != nil {
 		t.Fatalf("decodes, but can't be described: %v", err)
 	}
-	wantJudged(t, sub, n, all, s)
+	wantEvaluated(t, sub, n, all, s)
 	for i := 0; i < n; i += 1 + n/3 {
 		v, done, err := numberAlone[T](sub, n, i, s)
 		if err != nil || done && !sameBits(v, all[i]) {

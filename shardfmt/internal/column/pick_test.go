@@ -20,7 +20,7 @@ import (
 )
 
 // Rows that are picked are those that Read and Select give, of every type and form, few and many, with blocks kept from before;
-// and a twin reads what its column reads.
+// and a clone reads what its column reads.
 func TestPick(t *testing.T) {
 	const n = 5_000
 	r := rand.New(rand.NewPCG(7, 8))
@@ -39,8 +39,8 @@ func TestPick(t *testing.T) {
 					t.Fatal(err)
 				}
 				columns := []Column{c}
-				if twin := Twin(c, mem); twin != nil {
-					columns = append(columns, twin)
+				if clone := Clone(c, mem); clone != nil {
+					columns = append(columns, clone)
 				}
 				for _, share := range []int{3, 400} {
 					rows := colstream.Range{Start: r.Uint64N(n / 2), End: n - r.Uint64N(n/3)}
@@ -87,8 +87,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// Judging a column is judging the array that it reads.
-func TestJudge(t *testing.T) {
+// Evaluating a column is evaluating the array that it reads.
+func TestEval(t *testing.T) {
 	const n = 5_000
 	for _, node := range types(t) {
 		for _, profile := range []encode.Profile{encode.Plain, encode.Balanced} {
@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				judging, ok := c.(Judging)
+				evaluating, ok := c.(Evaluating)
 				if !ok {
 					continue
 				}
@@ -118,7 +118,7 @@ func TestJudge(t *testing.T) {
 				}
 				for _, rows := range []colstream.Range{{Start: 0, End: n}, {Start: 3000, End: 3001}, {Start: 77, End: 4_500}, {Start: 100, End: 200}} {
 					got, want := make([]byte, (rows.Len()+7)/8), make([]byte, (rows.Len()+7)/8)
-					if err := judging.Judge(rows, got, say, nil); err != nil {
+					if err := evaluating.Eval(rows, got, say, nil); err != nil {
 						t.Fatal(err)
 					}
 					d, err := c.Read(rows)
@@ -176,7 +176,7 @@ func TestPickFewOfRuns(t *testing.T) {
 	}
 }
 
-// Searching a column for a value is judging the array that it reads, and decodes no block of FSST that can't have the value.
+// Searching a column for a value is evaluating the array that it reads, and decodes no block of FSST that can't have the value.
 func TestSearch(t *testing.T) {
 	const n = 21_000 // the last block has enough values for FSST, too
 	hex := func(r *rand.Rand) string { return fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64()) }

@@ -127,17 +127,17 @@ func (s *stripe) lane() *stripe {
 	decode.workers = 1
 	lane := &stripe{plan: s.plan, fetch: s.fetch, decode: &decode, mem: s.plan.q.Budget.Account(), index: s.index, of: s.of, chosen: s.chosen}
 	lane.mem.Reuse()
-	twins := make(map[column.Column]column.Column)
+	clones := make(map[column.Column]column.Column)
 	for _, list := range []struct{ from, to *[]column.Column }{{&s.filter, &lane.filter}, {&s.output, &lane.output}} {
 		for _, c := range *list.from {
-			if twins[c] == nil {
-				twins[c] = column.Twin(c, lane.mem)
+			if clones[c] == nil {
+				clones[c] = column.Clone(c, lane.mem)
 			}
-			if twins[c] == nil {
+			if clones[c] == nil {
 				lane.mem.Close()
 				return nil
 			}
-			*list.to = append(*list.to, twins[c])
+			*list.to = append(*list.to, clones[c])
 		}
 	}
 	lane.selector = newSelector(lane)

@@ -160,14 +160,14 @@ func (x *selector) apply(ctx context.Context, p *part, r colstream.Range, bitmap
 	few := left < int(r.Len())/fewShare
 	if len(p.columns) == 1 && !few {
 		switch c := x.columns[p.columns[0]].(type) {
-		case column.Judging:
-			return x.judge(p, func(r ranges.Range, bitmap []byte, judge column.JudgeFunc) error {
-				return c.Judge(r, bitmap, judge, p.interval)
+		case column.Evaluating:
+			return x.eval(p, func(r ranges.Range, bitmap []byte, eval column.EvalFunc) error {
+				return c.Eval(r, bitmap, eval, p.interval)
 			}, r, bitmap)
 		case column.Searching:
 			if p.needle != nil {
-				return x.judge(p, func(r ranges.Range, bitmap []byte, judge column.JudgeFunc) error {
-					return c.Search(r, bitmap, p.needle, judge)
+				return x.eval(p, func(r ranges.Range, bitmap []byte, eval column.EvalFunc) error {
+					return c.Search(r, bitmap, p.needle, eval)
 				}, r, bitmap)
 			}
 		}
@@ -218,14 +218,14 @@ func (x *selector) apply(ctx context.Context, p *part, r colstream.Range, bitmap
 	return simd.Ones(bitmap, n), nil
 }
 
-// judge is apply for a part that reads one column, which it judges block by block.
-func (x *selector) judge(p *part, judge func(ranges.Range, []byte, column.JudgeFunc) error, r colstream.Range, bitmap []byte) (int, error) {
+// eval is apply for a part that reads one column, which it evaluates block by block.
+func (x *selector) eval(p *part, eval func(ranges.Range, []byte, column.EvalFunc) error, r colstream.Range, bitmap []byte) (int, error) {
 	n := uint64(len(bitmap))
 	if err := x.mem.Take(n); err != nil {
 		return 0, err
 	}
 	selected := x.mem.Lend(n)
-	err := judge(r, selected, func(values arrow.ArrayData, out []byte) error {
+	err := eval(r, selected, func(values arrow.ArrayData, out []byte) error {
 		return p.filter.SelectOf(array.MakeFromData(values), out)
 	})
 	if err != nil {

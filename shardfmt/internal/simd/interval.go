@@ -12,13 +12,13 @@ type Interval struct {
 	None, Others bool
 }
 
-// Judge sets a bit for each value that an interval has. dst has exactly a word for each 64 values; bits beyond the last value
+// Eval sets a bit for each value that an interval has. dst has exactly a word for each 64 values; bits beyond the last value
 // become 0.
-func Judge[T Number](dst []uint64, values []T, v *Interval) {
+func Eval[T Number](dst []uint64, values []T, v *Interval) {
 	if v.None {
 		clear(dst)
 	} else {
-		judgeWithin(dst, values, v)
+		evalWithin(dst, values, v)
 	}
 	if !v.Others {
 		return
@@ -31,7 +31,7 @@ func Judge[T Number](dst []uint64, values []T, v *Interval) {
 	}
 }
 
-func judgeWithin[T Number](dst []uint64, values []T, v *Interval) {
+func evalWithin[T Number](dst []uint64, values []T, v *Interval) {
 	switch values := any(values).(type) {
 	case []float32:
 		FloatsWithin(dst, values, v.From, v.To)

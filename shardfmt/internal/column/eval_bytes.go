@@ -9,18 +9,18 @@ import (
 // Searching is a column of byte strings that can be searched for one of them.
 type Searching interface {
 	Column
-	// Search is what Judge is of other columns, for a judge that sets a bit for values that are the needle only. Blocks of which their
+	// Search is what Eval is of other columns, for an eval that sets a bit for values that are the needle only. Blocks of which their
 	// bytes tell without decoding them that they don't have it are not decoded.
-	Search(r colstream.Range, bitmap []byte, needle *simd.Needle, judge JudgeFunc) error
+	Search(r colstream.Range, bitmap []byte, needle *simd.Needle, eval EvalFunc) error
 }
 
-func (c *bytesColumn) Search(r colstream.Range, bitmap []byte, needle *simd.Needle, judge JudgeFunc) error {
+func (c *bytesColumn) Search(r colstream.Range, bitmap []byte, needle *simd.Needle, eval EvalFunc) error {
 	if c.presence != nil { // nulls apart from the blocks
 		d, err := c.Read(r)
 		if err != nil {
 			return err
 		}
-		return judge(d, bitmap)
+		return eval(d, bitmap)
 	}
 	d := c.data
 	if err := within(d.Stream, r.Start, r.End); err != nil {
@@ -35,7 +35,7 @@ func (c *bytesColumn) Search(r colstream.Range, bitmap []byte, needle *simd.Need
 		if held, err := d.holds(i, int(last-first), needle); err != nil {
 			return err
 		} else if held {
-			if err := c.searchBlock(bitmap, at, from, n, judge); err != nil {
+			if err := c.searchBlock(bitmap, at, from, n, eval); err != nil {
 				return err
 			}
 		}
@@ -62,8 +62,8 @@ func (c *byteStrings) holds(i, size int, needle *simd.Needle) (bool, error) {
 	return true, c.keep(i, size)
 }
 
-// searchBlock judges n values of the kept block, from one on, into a bitmap from bit at on.
-func (c *bytesColumn) searchBlock(bitmap []byte, at, from, n int, judge JudgeFunc) error {
+// searchBlock evaluates n values of the kept block, from one on, into a bitmap from bit at on.
+func (c *bytesColumn) searchBlock(bitmap []byte, at, from, n int, eval EvalFunc) error {
 	d := c.data
 	v := &validity{n: n}
 	if d.present != nil {
@@ -76,7 +76,7 @@ func (c *bytesColumn) searchBlock(bitmap []byte, at, from, n int, judge JudgeFun
 		some.Offsets = some.Offsets[from : from+n+1]
 	}
 	bits := d.mem.Lend(uint64(n+7) / 8)
-	if err := judge(bytesData(c.typ, v, &some), bits); err != nil {
+	if err := eval(bytesData(c.typ, v, &some), bits); err != nil {
 		return err
 	}
 	simd.CopyBits(bitmap, at, bits, 0, n)

@@ -9,25 +9,25 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
 
-// Judging is a column whose values can be judged block by block, those that a block has once for many positions once.
-type Judging interface {
+// Evaluating is a column whose values can be evaluated block by block, those that a block has once for many positions once.
+type Evaluating interface {
 	Column
-	// Judge sets the bits of the positions of r whose values judge sets a bit for, in a bitmap that starts at r.Start, and clears
-	// those of all others. judge gets arrays of the column's type and a bitmap with a bit for each of their slots; it keeps
-	// neither. If v is not nil, judge does the same as v of what is not null, and may be left out for it.
-	Judge(r colstream.Range, bitmap []byte, judge JudgeFunc, v *simd.Interval) error
+	// Eval sets the bits of the positions of r whose values eval sets a bit for, in a bitmap that starts at r.Start, and clears
+	// those of all others. eval gets arrays of the column's type and a bitmap with a bit for each of their slots; it keeps
+	// neither. If v is not nil, eval does the same as v of what is not null, and may be left out for it.
+	Eval(r colstream.Range, bitmap []byte, eval EvalFunc, v *simd.Interval) error
 }
 
-// JudgeFunc writes a bit for each slot of an array.
-type JudgeFunc func(values arrow.ArrayData, bitmap []byte) error
+// EvalFunc writes a bit for each slot of an array.
+type EvalFunc func(values arrow.ArrayData, bitmap []byte) error
 
-func (c *numberColumn[T]) Judge(r colstream.Range, bitmap []byte, judge JudgeFunc, v *simd.Interval) error {
+func (c *numberColumn[T]) Eval(r colstream.Range, bitmap []byte, eval EvalFunc, v *simd.Interval) error {
 	if c.presence != nil { // nulls apart from the blocks
 		d, err := c.Read(r)
 		if err != nil {
 			return err
 		}
-		return judge(d, bitmap)
+		return eval(d, bitmap)
 	}
 	if err := within(c.data.Stream, r.Start, r.End); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *numberColumn[T]) Judge(r colstream.Range, bitmap []byte, judge JudgeFun
 		first, last := c.data.Map().Span(i)
 		end := min(last, r.End)
 		n := int(end - r.Start)
-		if err := c.judgePart(bitmap, at, piece{block: i, from: int(r.Start - first), count: n, size: int(last - first)}, judge, v); err != nil {
+		if err := c.evalPart(bitmap, at, piece{block: i, from: int(r.Start - first), count: n, size: int(last - first)}, eval, v); err != nil {
 			return err
 		}
 		at, r.Start = at+n, end
@@ -45,21 +45,21 @@ func (c *numberColumn[T]) Judge(r colstream.Range, bitmap []byte, judge JudgeFun
 	return nil
 }
 
-// judgePart judges values of a block into a bitmap from bit at on.
-func (c *numberColumn[T]) judgePart(bitmap []byte, at int, p piece, judge JudgeFunc, v *simd.Interval) error {
+// evalPart evaluates values of a block into a bitmap from bit at on.
+func (c *numberColumn[T]) evalPart(bitmap []byte, at int, p piece, eval EvalFunc, v *simd.Interval) error {
 	if n := p.count; at%8 == 0 && n%8 == 0 {
-		return c.judgeBlock(bitmap[at/8:(at+n)/8], p, judge, v)
+		return c.evalBlock(bitmap[at/8:(at+n)/8], p, eval, v)
 	}
 	some := c.data.mem.Lend(uint64(p.count+7) / 8)
-	if err := c.judgeBlock(some, p, judge, v); err != nil {
+	if err := c.evalBlock(some, p, eval, v); err != nil {
 		return err
 	}
 	simd.CopyBits(bitmap, at, some, 0, p.count)
 	return nil
 }
 
-// judgeBlock is judgePart into a bitmap of its own.
-func (c *numberColumn[T]) judgeBlock(bitmap []byte, p piece, judge JudgeFunc, v *simd.Interval) error {
+// evalBlock is evalPart into a bitmap of its own.
+func (c *numberColumn[T]) evalBlock(bitmap []byte, p piece, eval EvalFunc, v *simd.Interval) error {
 	d := c.data
 	if d.cached != p.block {
 		d.cached = -1 // what is present is another block's now
@@ -68,7 +68,7 @@ func (c *numberColumn[T]) judgeBlock(bitmap []byte, p piece, judge JudgeFunc, v 
 			return err
 		}
 		if p.count == p.size {
-			if done, err := c.judgeStored(bitmap, p, f, judge, v); done || err != nil {
+			if done, err := c.evalStored(bitmap, p, f, eval, v); done || err != nil {
 				return err
 			}
 		}
@@ -82,7 +82,7 @@ func (c *numberColumn[T]) judgeBlock(bitmap []byte, p piece, judge JudgeFunc, v 
 	}
 	vals := d.vals[p.from : p.from+p.count]
 	if v != nil {
-		d.judgeWithin(bitmap, vals, v)
+		d.evalWithin(bitmap, vals, v)
 		c.andPresent(bitmap, p)
 		return nil
 	}
@@ -90,11 +90,11 @@ func (c *numberColumn[T]) judgeBlock(bitmap []byte, p piece, judge JudgeFunc, v 
 	switch {
 	case d.present == nil:
 	case p.count == p.size:
-		valid.bits = d.present // as judge keeps nothing
+		valid.bits = d.present // as eval keeps nothing
 	default:
 		valid.put(0, d.present, p.from, p.count)
 	}
-	return judge(c.array(vals, valid), bitmap)
+	return eval(c.array(vals, valid), bitmap)
 }
 
 // wordsOf is memory for n bits, valid until it is requested again.
@@ -114,10 +114,10 @@ func (c *numbers[T]) marksOf(n int) []byte {
 	return c.marks[:n]
 }
 
-// judgeWithin sets a bit for each value that an interval has.
-func (c *numbers[T]) judgeWithin(bitmap []byte, vals []T, v *simd.Interval) {
+// evalWithin sets a bit for each value that an interval has.
+func (c *numbers[T]) evalWithin(bitmap []byte, vals []T, v *simd.Interval) {
 	words := c.wordsOf(len(vals))
-	simd.Judge(words, vals, v)
+	simd.Eval(words, vals, v)
 	simd.PutWords(bitmap, words, len(vals))
 }
 
@@ -135,20 +135,20 @@ func (c *numberColumn[T]) andPresent(bitmap []byte, p piece) {
 	}
 }
 
-// judgeStored judges a whole block as it is stored; done is false if it has to be decoded.
-func (c *numberColumn[T]) judgeStored(bitmap []byte, p piece, f block.Frame, judge JudgeFunc, v *simd.Interval) (done bool, err error) {
+// evalStored evaluates a whole block as it is stored; done is false if it has to be decoded.
+func (c *numberColumn[T]) evalStored(bitmap []byte, p piece, f block.Frame, eval EvalFunc, v *simd.Interval) (done bool, err error) {
 	if v == nil {
 		if c.data.present != nil {
 			return false, nil
 		}
-		return c.judgeCoded(bitmap, p, f, func(vals []T, bits []byte) error {
-			return judge(c.array(vals, &validity{n: len(vals)}), bits)
+		return c.evalCoded(bitmap, p, f, func(vals []T, bits []byte) error {
+			return eval(c.array(vals, &validity{n: len(vals)}), bits)
 		})
 	}
-	done, err = c.judgePacked(bitmap, p, f, v)
+	done, err = c.evalPacked(bitmap, p, f, v)
 	if !done && err == nil {
-		done, err = c.judgeCoded(bitmap, p, f, func(vals []T, bits []byte) error {
-			c.data.judgeWithin(bits, vals, v)
+		done, err = c.evalCoded(bitmap, p, f, func(vals []T, bits []byte) error {
+			c.data.evalWithin(bits, vals, v)
 			return nil
 		})
 	}
@@ -158,10 +158,10 @@ func (c *numberColumn[T]) judgeStored(bitmap []byte, p piece, f block.Frame, jud
 	return done, err
 }
 
-// judgePacked judges a whole block of bit-packed values; done is false if it is none.
-func (c *numberColumn[T]) judgePacked(bitmap []byte, p piece, f block.Frame, v *simd.Interval) (done bool, err error) {
+// evalPacked evaluates a whole block of bit-packed values; done is false if it is none.
+func (c *numberColumn[T]) evalPacked(bitmap []byte, p piece, f block.Frame, v *simd.Interval) (done bool, err error) {
 	words := c.data.wordsOf(p.size)
-	if done, err = block.JudgeWithin[T](words, f.Values, p.size, c.data.scratch, v); err != nil {
+	if done, err = block.EvalWithin[T](words, f.Values, p.size, c.data.scratch, v); err != nil {
 		return false, c.data.Locate(err, p.block, f.ValuesOffset())
 	}
 	if !done {
@@ -174,12 +174,12 @@ func (c *numberColumn[T]) judgePacked(bitmap []byte, p piece, f block.Frame, v *
 	return true, nil
 }
 
-// judgeCoded judges a whole block that has its values once for many positions; done is false if it does not.
-func (c *numberColumn[T]) judgeCoded(bitmap []byte, p piece, f block.Frame, judge func(vals []T, bits []byte) error) (done bool, err error) {
+// evalCoded evaluates a whole block that has its values once for many positions; done is false if it does not.
+func (c *numberColumn[T]) evalCoded(bitmap []byte, p piece, f block.Frame, eval func(vals []T, bits []byte) error) (done bool, err error) {
 	bytes := c.data.marksOf(p.size)
-	done, err = block.Judge(bytes, f.Values, c.data.scratch, func(vals []T, out []byte) error {
+	done, err = block.Eval(bytes, f.Values, c.data.scratch, func(vals []T, out []byte) error {
 		bits := make([]byte, (len(vals)+7)/8)
-		if err := judge(vals, bits); err != nil {
+		if err := eval(vals, bits); err != nil {
 			return err
 		}
 		simd.BytesOfBits(out, bits)
@@ -203,22 +203,22 @@ func (c *numberColumn[T]) array(vals []T, v *validity) arrow.ArrayData {
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(vals)})
 }
 
-func (c *constantColumn) Judge(r colstream.Range, bitmap []byte, judge JudgeFunc, _ *simd.Interval) error {
-	return judgeOne(c, r, bitmap, judge)
+func (c *constantColumn) Eval(r colstream.Range, bitmap []byte, eval EvalFunc, _ *simd.Interval) error {
+	return evalOne(c, r, bitmap, eval)
 }
 
-func (c *nullColumn) Judge(r colstream.Range, bitmap []byte, judge JudgeFunc, _ *simd.Interval) error {
-	return judgeOne(c, r, bitmap, judge)
+func (c *nullColumn) Eval(r colstream.Range, bitmap []byte, eval EvalFunc, _ *simd.Interval) error {
+	return evalOne(c, r, bitmap, eval)
 }
 
-// judgeOne judges the one value that a column has in all positions.
-func judgeOne(c Column, r colstream.Range, bitmap []byte, judge JudgeFunc) error {
+// evalOne evaluates the one value that a column has in all positions.
+func evalOne(c Column, r colstream.Range, bitmap []byte, eval EvalFunc) error {
 	d, err := c.Read(colstream.Range{Start: 0, End: 1})
 	if err != nil {
 		return err
 	}
 	var one [1]byte
-	if err := judge(d, one[:]); err != nil {
+	if err := eval(d, one[:]); err != nil {
 		return err
 	}
 	clear(bitmap)

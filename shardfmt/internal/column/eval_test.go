@@ -16,8 +16,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Judging by an interval is comparing what is read, value by value, and needs no block whole that is packed or has few values.
-func TestJudgeWithin(t *testing.T) {
+// Evaluating by an interval is comparing what is read, value by value, and needs no block whole that is packed or has few values.
+func TestEvalWithin(t *testing.T) {
 	const n = 20_000
 	r := rand.New(rand.NewPCG(3, 8))
 	integers := map[string]func(i int) int64{
@@ -43,7 +43,7 @@ func TestJudgeWithin(t *testing.T) {
 				}
 			}
 			node := &schema.Node{Name: "n", Parent: schema.NoParent, Basic: schema.Int64, Signed: true}
-			undecoded += judgesWithin[int64](t, name, node, b.NewArray(), []simd.Interval{{Low: 1100, Span: 99}, {Low: 1100, Span: 99, Others: true},
+			undecoded += evalsWithin[int64](t, name, node, b.NewArray(), []simd.Interval{{Low: 1100, Span: 99}, {Low: 1100, Span: 99, Others: true},
 				{Low: uint64(math.MaxUint64), Span: 200_001}, {None: true}, {None: true, Others: true}})
 		}
 		for name, value := range floats {
@@ -54,16 +54,16 @@ func TestJudgeWithin(t *testing.T) {
 				}
 			}
 			node := &schema.Node{Name: "n", Parent: schema.NoParent, Basic: schema.Float64}
-			undecoded += judgesWithin[float64](t, name, node, b.NewArray(), []simd.Interval{{From: 0.5, To: 33}, {From: 0.5, To: 33, Others: true}, {None: true}})
+			undecoded += evalsWithin[float64](t, name, node, b.NewArray(), []simd.Interval{{From: 0.5, To: 33}, {From: 0.5, To: 33, Others: true}, {None: true}})
 		}
 	}
 	if undecoded < 12 {
-		t.Errorf("%d columns were judged without decoding a block", undecoded)
+		t.Errorf("%d columns were evaluated without decoding a block", undecoded)
 	}
 }
 
-// judgesWithin holds what a column states about intervals against its values; it returns 1 if no block of it was decoded.
-func judgesWithin[T interface{ int64 | float64 }](t *testing.T, name string, node *schema.Node, a arrow.Array, intervals []simd.Interval) (undecoded int) {
+// evalsWithin holds what a column states about intervals against its values; it returns 1 if no block of it was decoded.
+func evalsWithin[T interface{ int64 | float64 }](t *testing.T, name string, node *schema.Node, a arrow.Array, intervals []simd.Interval) (undecoded int) {
 	t.Helper()
 	n := uint64(a.Len())
 	for _, profile := range []encode.Profile{encode.Plain, encode.Balanced, encode.HighCompression} {
@@ -80,7 +80,7 @@ func judgesWithin[T interface{ int64 | float64 }](t *testing.T, name string, nod
 			v := &intervals[i]
 			for _, rows := range []colstream.Range{{Start: 0, End: n}, {Start: 77, End: 15_003}, {Start: 9000, End: 9001}} {
 				got := make([]byte, (rows.Len()+7)/8)
-				if err := numbers.Judge(rows, got, nil, v); err != nil {
+				if err := numbers.Eval(rows, got, nil, v); err != nil {
 					t.Fatal(err)
 				}
 				if i == 0 && rows.Len() == n && numbers.data.cached < 0 && profile == encode.Balanced {
