@@ -524,7 +524,7 @@ func TestVaultBelongsToOneTable(t *testing.T) {
 			t.Errorf("the folder of %s: %v", what, err)
 		}
 	}
-	owned(Owner{Catalog: c.identity, CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01"}) // a catalog that was made anew in the same place
+	owned(Owner{Catalog: c.identity, CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01"}) // a catalog that was recreated in the same place
 	j, _, err := tbl.BeginJob(ctx, JobAppend, "", nil, func(a string) []string { return []string{tbl.VaultFolder() + a + "*"} })
 	if err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func (m *metadataIO) Create(name string) (iceio.FileWriter, error) {
 	return &metadataWriter{io: m, name: name}, nil
 }
 
-// WriteFile creates a file; that it is there already with the same content is no error. It is read back and compared: one
+// WriteFile creates a file; an existing file with the same content is no error. It is read back and compared: one
 // damaged manifest hides all rows below it.
 func (m *metadataIO) WriteFile(name string, p []byte) error {
 	if err := m.client.PutReadBack(m.ctx, canonical(name), p); err != nil {

@@ -239,8 +239,8 @@ func TestMetadataFilesOfOneNumber(t *testing.T) {
 	}
 	for what, c := range map[string]struct {
 		a, b func(*testing.T, *Table)
-		// mend changes the records of jobs afterwards.
-		mend func(t *testing.T, a, b *Table)
+		// change edits the records of jobs afterwards.
+		change func(t *testing.T, a, b *Table)
 		// want is the recovered state: a, b, the one before both, or none.
 		want string
 	}{
@@ -273,8 +273,8 @@ func TestMetadataFilesOfOneNumber(t *testing.T) {
 			if a, b := path.Base(states["a"]), path.Base(states["b"]); a[:5] != b[:5] || a == b {
 				t.Fatalf("%s and %s", a, b)
 			}
-			if c.mend != nil {
-				c.mend(t, tables[0], tables[1])
+			if c.change != nil {
+				c.change(t, tables[0], tables[1])
 			}
 			results, err := openAt(t, dir, "new.db").RecoverAll(ctx, true)
 			want := "default.people recovered"

@@ -251,7 +251,7 @@ func (r *Repair) drop(lost *Damage) {
 // errRows is a shard that reads to another number of rows than its entry states.
 var errRows = errors.New("rows are missing")
 
-// rowsAreLost reports an error of the stored bytes, which no further attempt will mend, from one of the way to them: a store
+// rowsAreLost reports an error of the stored bytes, which no further attempt will correct, from one of the way to them: a store
 // that denies or does not answer, a memory limit, a cancelled context.
 func rowsAreLost(err error) bool {
 	switch {

@@ -89,7 +89,7 @@ func stripeOf(t *testing.T, tbl *Table, root string) string {
 	return ""
 }
 
-// TestPlantedFaults: each fault is found, under its kind; repair mends what loses nothing, and drops a shard only
+// TestPlantedFaults: each fault is found, under its kind; repair corrects what loses nothing, and drops a shard only
 // if told.
 func TestPlantedFaults(t *testing.T) {
 	ctx := context.Background()

@@ -90,7 +90,7 @@ func TestFailingGroupIsQuarantined(t *testing.T) {
 	if !slices.Equal(delays, []time.Duration{minQuarantine, 2 * minQuarantine, 4 * minQuarantine}) {
 		t.Errorf("delays %v", delays)
 	}
-	// Mended, and after its delay, it is compacted, and nothing of the quarantine is left.
+	// Repaired, and after its delay, it is compacted, and nothing of the quarantine is left.
 	sick.denied.Store(false)
 	clock.Advance(maxQuarantine)
 	if run, st = once(); len(run.Results) != 1 || st.Quarantined != 0 || st.Problem != "" || st.Shards != 2 {

@@ -103,7 +103,7 @@ func TestServiceKeepsEveryTableInShape(t *testing.T) {
 	if s.Halted() {
 		t.Error("a bad policy is no reason to halt")
 	}
-	// Mended and requested, it runs at once.
+	// Repaired and requested, it runs at once.
 	if err := SetPolicy(ctx, bad, map[string]string{"min-inputs": ""}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-"""deployed.py ROOT ORDERS.csv DEPLOY RENDERED.yaml...: runs what the files of deploy/ say, as root, without a container engine.
+"""deployed.py ROOT ORDERS.csv DEPLOY RENDERED.yaml...: runs the containers and units in the files of deploy/, as root, without a container engine.
 
 ROOT is an unpacked image. Each container of docker-compose.yml, of kubernetes/*.yaml, of the rendered chart and each unit of systemd runs in
 namespaces of its own with the file's command, environment, user, read-only root and mounts. Its health checks are those of the file. What

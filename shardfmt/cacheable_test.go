@@ -12,7 +12,7 @@ func TestOnlyObjectsOfUniqueNamesAreCacheable(t *testing.T) {
 		"s3://b/vault/t/" + random + ".amudai.shard":               true,
 		"s3://b/vault/t/data/" + random + "/0001.amudai.stripe":    true,
 		"s3://b/data/123e4567-e89b-12d3-a456-4266/1.amudai.stripe": true,
-		"s3://b/logs.amudai.shard":                                 false, // may be written anew
+		"s3://b/logs.amudai.shard":                                 false, // may be rewritten
 		"s3://b/vault/t/jobs/" + random + ".json":                  false, // changes
 		"s3://b/" + random + "/2024/logs.amudai.shard":             false, // the folder of its folder
 	} {

@@ -4,7 +4,7 @@
 
 builds what is needed and calls this. lineitem and orders of TPC-H are made by tpchgen-cli as Parquet with zstd, and landed in tables. Then, in
 turns, so that a machine that is busy for a while is busy for all: the whole of lineitem as Arrow over HTTP and Flight, and the very same Arrow
-stream as a file from nginx and from Python's http.server; the questions of TPC-H that the tests ask, by DuckDB and Spark, of tables and of the
+stream as a file from nginx and from Python's http.server; the queries of TPC-H in the tests, by DuckDB and Spark, of tables and of the
 Parquet files. Every figure is the median, with the lowest and the highest; the processor time is that of the server.
 """
 
@@ -35,7 +35,7 @@ QUESTIONS = {
     "join": "SELECT o_orderpriority, count(*), sum(l_extendedprice) FROM orders JOIN lineitem ON o_orderkey = l_orderkey WHERE o_orderdate < DATE '1992-03-01' GROUP BY o_orderpriority",
 }
 MONTH = "l_shipdate >= '1994-01-01T00:00:00Z' AND l_shipdate < '1994-02-01T00:00:00Z'"
-# What a client without DuckDB's plan says to read: table, columns, filter.
+# What a client without DuckDB's plan has to read: table, columns, filter.
 READS = {
     "needle: all columns of one row": [("lineitem", None, "l_orderkey = 4801 AND l_linenumber = 2")],
     "two columns": [("lineitem", ["l_orderkey", "l_quantity"], None)],
@@ -46,7 +46,7 @@ READS = {
 
 
 class Server:
-    """A process that says on its first line, or not at all, where it listens."""
+    """A process that prints its address on its first line, or not at all."""
 
     def __init__(self, command, speaks=True, **env):
         self.run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, **env})

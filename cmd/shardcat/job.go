@@ -29,7 +29,7 @@ func (a *app) jobCommitCommand() *cobra.Command {
 		Short: "Commit runs of a job in one snapshot",
 		Long: `Commit the shards of runs of ingest --uncommitted in one snapshot. A job is committed once, however often this is called. The job's
 other runs, such as failed or duplicate ones, end with it and their shards are deleted. With - the run names are read
-from standard input, one per line; an input without a name is an error, unless --allow-empty says that a job may have
+from standard input, one per line; an input without a name is an error, unless --allow-empty allows a job to have
 written nothing.`,
 		Example: `  shardcat job commit flights load-7 load-7 load-7.5b0c1b1e-8f5a-4c52-9c0b-8a7f3d1c2e11
   jq -r .run results/*.json | shardcat job commit flights load-7 -`,

@@ -85,7 +85,7 @@ var ErrTooManyParts = errors.New("object needs more parts than the store allows"
 // ErrEnded is what a writer answers after Close or Abort. It matches fs.ErrClosed.
 var ErrEnded = fmt.Errorf("upload has ended: %w", fs.ErrClosed)
 
-// withDefaults fills what was left open and enlarges the parts until the hinted size fits.
+// withDefaults fills unset options and enlarges the parts until the hinted size fits.
 func (o Options) withDefaults() Options {
 	if o.PartSize <= 0 {
 		o.PartSize = DefaultPartSize

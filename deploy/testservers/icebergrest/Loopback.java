@@ -4,7 +4,7 @@ import org.eclipse.jetty.server.ServerConnector;
 
 /**
  * Runs the REST catalog of Iceberg's test fixtures and prints its port. By itself it listens on every address of the
- * machine, and has no option that says otherwise: so its connector is told before it takes a request.
+ * machine, and has no option for it, so its connector is set before it takes a request.
  */
 public class Loopback {
   public static void main(String[] args) throws Exception {

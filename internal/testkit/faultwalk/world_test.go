@@ -142,7 +142,7 @@ func (w *world) reset(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// A command may have damaged some of them, and a take-over writes the owner of a vault folder anew.
+			// A command may have damaged some of them, and a take-over rewrites the owner of a vault folder.
 			if _, kept := w.objects[info.URL]; kept && !w.damaged && !strings.HasSuffix(info.URL, "/_owner.json") {
 				there[info.URL] = true
 			} else if err := client.Delete(t.Context(), info.URL, ""); err != nil {

@@ -186,7 +186,7 @@ func beKilled(t *testing.T, text string) {
 	}
 }
 
-// killGround is a work on a ground, with a table that each kill makes anew.
+// killGround is a work on a ground, with a table that each kill recreates.
 type killGround struct {
 	*ground
 	work

@@ -439,7 +439,7 @@ func (c *numbers[T]) keep(i, size int) error {
 	return nil
 }
 
-// room makes room for a block of size values, which is no longer the one that was kept.
+// room grows for a block of size values, which is no longer the one that was kept.
 func (c *numbers[T]) room(size int) error {
 	c.cached = -1
 	if cap(c.vals) < size {

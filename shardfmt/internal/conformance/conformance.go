@@ -8,7 +8,7 @@
 //
 // The levels are plain values (l1), every encoding (l2), nested types and unions (l3), indexes and deleted records (l4) and
 // forms that the book of the format knows and the reference implementation does not write (l5). docs/format/conformance.md
-// says what is expected of a reader. The records are those that were given to the writer; no reader has touched them.
+// states what is expected of a reader. The records are those that were given to the writer; no reader has touched them.
 package conformance
 
 import (

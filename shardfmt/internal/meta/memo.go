@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// memo is a value that is loaded when first requested. Whoever asks while it is being loaded waits for that, as long
+// memo is a value that is loaded when first requested. A caller that comes while it is being loaded waits for that, as long
 // as its own context lasts; no lock is held meanwhile. A failure is not kept: the next one to ask tries again.
 type memo[T any] struct {
 	mu      sync.Mutex

@@ -135,7 +135,7 @@ func (c *Chunk) eachLevels(data []byte, mem *budget.Account, do func(p leveled, 
 // has no block. take is given the levels of each page.
 func (c *Chunk) mapNested(pages []byte, mem *budget.Account, take func(Levels) error) (*colstream.MapBuilder, error) {
 	out, at, entries := new(colstream.MapBuilder), 0, uint64(0)
-	values, size := uint64(0), uint64(0) // of the block at hand
+	values, size := uint64(0), uint64(0) // of the current block
 	err := c.eachLevels(pages, mem, func(p leveled, end int) error {
 		n := uint64(0)
 		for _, def := range p.Def {

@@ -43,7 +43,7 @@ func (x *indexClaim) said() uint64 {
 }
 
 // take compares the value at a position with the index and names what contradicts it, "" if nothing. Positions come in
-// order. A nil claim holds against everything.
+// order. A nil claim holds for everything.
 func (x *indexClaim) take(at uint64, valid bool, v filter.Value) string {
 	if x == nil {
 		return ""

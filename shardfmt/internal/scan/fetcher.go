@@ -110,7 +110,7 @@ func (f *fetcher) columns(ctx context.Context, columns []column.Column, ranges [
 	return f.columnsFor(ctx, columns, ranges, whole, nil)
 }
 
-// columnsFor is columns that ends where there is no space for the bytes of a round; nil is room for any.
+// columnsFor is columns that ends where there is no space for the bytes of a round; nil allows any.
 func (f *fetcher) columnsFor(ctx context.Context, columns []column.Column, ranges []colstream.Range, whole bool, room func(bytes uint64) bool) error {
 	for {
 		round, err := needs(columns, ranges, whole)
@@ -402,7 +402,7 @@ func (f *fetcher) lend(n int) []byte {
 	return b
 }
 
-// evenRoom is the most bytes that get room for a power of two, so that windows of about the same size use the same memory again.
+// evenRoom is the most bytes that are rounded to a power of two, so that windows of about the same size use the same memory again.
 const evenRoom = 1 << 20
 
 // roomFor is how much memory n bytes are given.

@@ -72,7 +72,7 @@ func takeRow(row, from *[rowWords]uint64, bits int, keep, ref uint64) {
 		}
 		return
 	}
-	// Subtraction without a borrow between words: each word's top bit is set before and mended after.
+	// Subtraction without a borrow between words: each word's top bit is set before and corrected after.
 	top, ref := spread(1<<(bits-1), bits), spread(ref, bits)
 	for i, x := range from {
 		row[i] = ((x | top) - (ref &^ top) ^ (x^^ref)&top) & keep

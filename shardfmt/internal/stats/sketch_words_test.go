@@ -9,7 +9,7 @@ import (
 // Numbers that are hashed together leave the registers that each by itself would, NaN and zeros of either sign among them.
 func TestSketchAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 31))
-	for range 2 { // the second time with what was left in the space
+	for range 2 { // the second time with the previous content of the space
 		var together, apart, ints, intsApart sketch
 		for _, n := range []int{1, 2, 511, 512, 513, 5000} {
 			floats, numbers := make([]float32, n), make([]int32, n)

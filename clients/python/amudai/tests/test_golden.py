@@ -68,7 +68,7 @@ def same(a, b, field):
 
 
 def loads(line):
-    # numbers stay text, so that nothing is rounded on the way; a wrapper tells them from strings
+    # numbers stay text, so that nothing is rounded on the way; a wrapper distinguishes them from strings
     return json.loads(line, parse_int=Number, parse_float=Number)
 
 

@@ -180,7 +180,7 @@ def test_adbc_python(lake):
             assert grouped(question, cursor.fetch_arrow_table()) == want(lake, question), question
 
 
-@pytest.mark.skipif("SHARDCAT_ADBC_GO" not in os.environ, reason="SHARDCAT_ADBC_GO names no program that asks by ADBC's driver for Go")
+@pytest.mark.skipif("SHARDCAT_ADBC_GO" not in os.environ, reason="SHARDCAT_ADBC_GO names no program that uses ADBC's driver for Go")
 def test_adbc_go(lake):
     for question in READS:
         run = subprocess.run([os.environ["SHARDCAT_ADBC_GO"], "grpc://" + lake.address, TOKEN, simple(question)], check=True, stdout=subprocess.PIPE)
@@ -200,7 +200,7 @@ def test_parameters_by_adbc_python(lake):
         assert told(of_arrow(cursor.fetch_arrow_table())) == want(lake, "filter")
 
 
-@pytest.mark.skipif("SHARDCAT_ADBC_GO" not in os.environ, reason="SHARDCAT_ADBC_GO names no program that asks by ADBC's driver for Go")
+@pytest.mark.skipif("SHARDCAT_ADBC_GO" not in os.environ, reason="SHARDCAT_ADBC_GO names no program that uses ADBC's driver for Go")
 def test_parameters_by_adbc_go(lake):
     run = subprocess.run([os.environ["SHARDCAT_ADBC_GO"], "grpc://" + lake.address, TOKEN, PARAMETERS, "1994-01-01T00:00:00Z", "1994-02-01T00:00:00Z"], check=True, stdout=subprocess.PIPE)
     assert told(of_arrow(pa.ipc.open_stream(run.stdout).read_all())) == want(lake, "filter")

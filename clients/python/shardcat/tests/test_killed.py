@@ -31,7 +31,7 @@ def wide(binary, tmp_path_factory):
 
 
 def start(program, at, *flags):
-    """A server, and what it says first."""
+    """A server, and its first line."""
     env = {k: v for k, v in os.environ.items() if k != "SHARDCAT_READ_TOKEN"}
     run = subprocess.Popen([program, *(f"--{k}={v}" for k, v in at.items()), *flags, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
     return run, run.stdout.readline()

@@ -358,7 +358,7 @@ func TestNoOtherMultiples(t *testing.T) {
 	known := []string{
 		"Where a table says *pad*, zeros MUST follow up to the next multiple of 8", // the tables themselves: TestLayoutsOfPages
 		"SHOULD take nested streams whose sizes are multiples of 8",
-		"*H* is the least multiple of 8 with room",
+		"*H* is the least multiple of 8 with space",
 		"but whose length is no multiple of 32", "or whose length is no multiple of 32",
 		"and zeros up to a multiple of 64", // the row of the sections
 		"zeros up to V, a multiple of 8",

@@ -11,7 +11,7 @@ type Mutant struct {
 	*Shard
 	// Kind is the kind of change, What reports what was changed.
 	Kind, What string
-	// Mended: every checksum is right for the changed bytes, so that rows may change and nothing be amiss.
+	// Corrected: every checksum is right for the changed bytes, so that rows may change and nothing be amiss.
 	Mended bool
 }
 

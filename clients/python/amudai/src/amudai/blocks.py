@@ -23,7 +23,7 @@ F32_NEG = np.array([float(f"1e-{i}") for i in range(11)], np.float32)
 
 
 class Views:
-    """Byte strings: starts and lens (int64) into data, and which of them codes say are null."""
+    """Byte strings: starts and lens (int64) into data, and which of them are null by their codes."""
 
     __slots__ = ("starts", "lens", "data", "nulls")
 
@@ -53,7 +53,7 @@ def named(v):
     """(id of the value dictionary, sub-block of the codes) of a value sub-block that names the one of several."""
     code, zero, known = struct.unpack_from("<HHI", v)
     if code != 256 or zero:
-        raise Bad(f"encoding {code}, which does not say which of several dictionaries its codes are of")
+        raise Bad(f"encoding {code}, which does not name one of several dictionaries")
     return known, v[8:]
 
 

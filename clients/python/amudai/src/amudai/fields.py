@@ -1,4 +1,4 @@
-"""Fields: what the buffers of one node of the schema in one stripe say of its values."""
+"""Fields: the values in the buffers of one node of the schema in one stripe."""
 import struct
 from typing import NamedTuple
 
@@ -335,7 +335,7 @@ class DataColumn(Column):
         """Several dictionaries by their ids, by which blocks name them."""
         out = {b["id"]: Dictionary(b, self.field) for b in buffers}
         if 0 in out or len(out) < len(buffers):
-            self.fail("several value dictionaries that ids do not tell apart")
+            self.fail("several value dictionaries that ids do not distinguish")
         return out
 
     def _read(self, a, b):
@@ -445,7 +445,7 @@ def offsets_stream(col, fd, n):
 
 
 def column(stripe, field, length, group=None):
-    """The column of a node, which has ``length`` positions, or as many as its descriptor says if that is None. group is the
+    """The column of a node, which has ``length`` positions, or the number in its descriptor if that is None. group is the
     packed group of its parent."""
     fd = stripe.field(field.id)
     if fd is None:

@@ -67,7 +67,7 @@ class Shard:
         if marker is None and not stripe.deleted:
             return None
         if marker is None:
-            raise ShardError(stripe.obj.name, 0, f"{stripe.deleted} deleted records, and no field that says which")
+            raise ShardError(stripe.obj.name, 0, f"{stripe.deleted} deleted records, and no field that marks them")
         marks = [m is True for m in fields.column(stripe, marker, stripe.records).read(0, stripe.records).to_py()]
         return marks if any(marks) else None
 

@@ -39,7 +39,7 @@ class Object:
     def frame(self, start, end, what):
         """The payload of the frame at start, whose checksum is right."""
         if end - start < 8:
-            raise ShardError(self.name, start, f"{what}: no room for a frame")
+            raise ShardError(self.name, start, f"{what}: too short for a frame")
         b = self.read(start, end, what)
         n = struct.unpack_from("<I", b)[0]
         if n > end - start - 8:
@@ -165,7 +165,7 @@ def fields(b):
 
 
 class Msg:
-    """The fields of a message by number. Of a scalar the last one counts. One of another wire type than is asked for is an unknown field."""
+    """The fields of a message by number. Of a scalar the last one counts. One of another wire type than requested is an unknown field."""
 
     def __init__(self, b):
         self.f = {}

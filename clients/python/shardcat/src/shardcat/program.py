@@ -77,7 +77,7 @@ class Program:
                         writer.write_batch(batch)
                 run.stdin.close()
             except BrokenPipeError:
-                pass  # the program says why it takes no more
+                pass  # the program reports why it takes no more
             except BaseException:
                 run.kill()  # before the end of its input, so that nothing is committed
                 run.wait()
@@ -104,7 +104,7 @@ class Program:
 
 
 class _Run(Answer):
-    """The standard output of the program, which is whole if the program says so by its exit code."""
+    """The standard output of the program, which is complete if the exit code of the program is 0."""
 
     def __init__(self, run: subprocess.Popen, err: Any):
         super().__init__(run.stdout)
@@ -132,7 +132,7 @@ def _feed(pipe: Any, given: bytes) -> None:
         pipe.write(given)
         pipe.close()
     except OSError:
-        pass  # the program ended, and says why
+        pass  # the program ended, and reports why
 
 
 def _flags(values: dict[str, str]) -> list[str]:

@@ -28,7 +28,7 @@ class Server:
     token: Optional[str] = None
     timeout: float = 60.0
     """Seconds that the server may take over the next bytes."""
-    patience: float = 60.0
+    retry_seconds: float = 60.0
     """Seconds for which requests to a busy server are retried."""
 
     def __repr__(self) -> str:  # without the token
@@ -64,7 +64,7 @@ class Server:
             return json.load(answer)
 
     def write(self, table: str, reader: pa.RecordBatchReader, job_id: str, part: Optional[str]) -> dict[str, Any]:
-        # A busy server is asked again, so the rows must be there still: each try is a run of its own, and one of them is committed.
+        # Requests to a busy server are retried, so the rows must be kept: each try is a run of its own, and one of them is committed.
         with tempfile.TemporaryFile() as rows:
             for chunk in _chunks(reader):
                 rows.write(chunk)
@@ -102,7 +102,7 @@ class Server:
         url = self.url.rstrip("/") + path + ("?" + urllib.parse.urlencode(q) if q else "")
         if self.token:
             headers["Authorization"] = "Bearer " + self.token
-        until = time.monotonic() + self.patience
+        until = time.monotonic() + self.retry_seconds
         while True:
             tries -= 1
             if hasattr(body, "seek"):

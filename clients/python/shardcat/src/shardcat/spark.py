@@ -76,7 +76,7 @@ class ShardcatDataSource(DataSource):
     def _table(self) -> Table:
         name = self.options.get("table") or self.options.get("path")
         if not name:
-            raise ShardcatError("which table? Say .option('table', NAME), or .load(NAME)", "usage")
+            raise ShardcatError("missing table name: set .option('table', NAME) or .load(NAME)", "usage")
         place = {k: self.options[k] for k in _PLACE if k in self.options}
         return connect(self.options.get("url"), **place).table(name)
 

@@ -134,7 +134,7 @@ class Table:
         """Split a scan into tasks for parallel readers, of about split_size stored bytes (default: 128 MiB).
 
         Every row is in exactly one task, whatever happens to the table, as long as its objects are kept for readers of
-        old snapshots (48 h unless the table says otherwise).
+        old snapshots (48 h unless the table sets another age).
         """
         scan = Scan(where, columns, snapshot, as_of, ref, None, time_unit)
         document = self.source.plan(self.name, scan, split_size)

@@ -163,7 +163,7 @@ func (t *Table) rewriteLog(m map[string]json.RawMessage, set func(string, any) e
 	return set("metadata-log", log)
 }
 
-// rewriteProperties leaves out what only shardcat reads, and says that files are Parquet and that nothing may collect them.
+// rewriteProperties leaves out what only shardcat reads, and marks files as Parquet that nothing may collect.
 func (t *Table) rewriteProperties(m map[string]json.RawMessage, set func(string, any) error) error {
 	properties := map[string]string{}
 	if m["properties"] != nil {

@@ -1,4 +1,4 @@
-// Fetches a page that shows how things go anew, as long as somebody looks at it, and puts it in the place of the old one: without
+// Reloads a page of live state while it is visible, and puts it in the place of the old one: without
 // losing where one has scrolled to, and not while something in it has the focus, is open or is selected.
 const seconds = Number(document.body.dataset.refresh);
 
@@ -16,6 +16,6 @@ const refresh = async () => {
   if (fresh) document.getElementById("main").replaceChildren(...fresh.childNodes);
 };
 
-// The next one is asked for after the last one came: a server that is slow is not asked twice.
+// The next request follows the response to the last one, so that a slow server gets one at a time.
 const again = () => setTimeout(() => refresh().catch(() => {}).finally(again), seconds * 1000);
 if (seconds > 0) again();
