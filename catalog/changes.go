@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/compute"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/rowhash"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -187,7 +187,7 @@ func (s *changeStep) emit(ctx context.Context, shards []*manifest.Entry, kind st
 			return err
 		}
 		if changed != nil {
-			if b, err = s.keepRows(ctx, b, changed); err != nil {
+			if b, err = s.keepRows(b, changed); err != nil {
 				return err
 			}
 		}
@@ -200,24 +200,17 @@ func (s *changeStep) emit(ctx context.Context, shards []*manifest.Entry, kind st
 }
 
 // keepRows gives those rows of a batch that keep chooses, in order.
-func (s *changeStep) keepRows(ctx context.Context, b arrow.RecordBatch, keep func(xxh3.Uint128) bool) (arrow.RecordBatch, error) {
-	bits, kept := make([]byte, (b.NumRows()+7)/8), int64(0)
+func (s *changeStep) keepRows(b arrow.RecordBatch, keep func(xxh3.Uint128) bool) (arrow.RecordBatch, error) {
+	bits := make([]byte, (b.NumRows()+7)/8)
 	err := s.written.Hash(b, func(i int, h xxh3.Uint128) {
 		if keep(h) {
 			bits[i/8] |= 1 << (i % 8)
-			kept++
 		}
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case kept == 0:
-		return b.NewSlice(0, 0), nil
-	case kept == b.NumRows():
-		return b, nil
 	}
-	mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(bits), nil, 0)
-	return compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
+	return shardfmt.SelectRows(b, bits), nil
 }
 
 // marked puts the two columns of changes before those of a batch.

@@ -10,10 +10,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/compute"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -126,14 +125,14 @@ func (x *exporter) write(ctx context.Context, b arrow.RecordBatch) error {
 	if len(x.by) == 0 {
 		return x.add(ctx, "", b)
 	}
-	groups, order := map[string][]bool{}, []string{}
+	groups, order := map[string][]byte{}, []string{}
 	for row := range int(b.NumRows()) {
 		folder := x.folder(b, row)
 		if groups[folder] == nil {
-			groups[folder] = make([]bool, b.NumRows())
+			groups[folder] = make([]byte, (b.NumRows()+7)/8)
 			order = append(order, folder)
 		}
-		groups[folder][row] = true
+		groups[folder][row/8] |= 1 << (row % 8)
 	}
 	columns := make([]arrow.Array, len(x.rest))
 	fields := make([]arrow.Field, len(x.rest))
@@ -142,13 +141,7 @@ func (x *exporter) write(ctx context.Context, b arrow.RecordBatch) error {
 	}
 	rest := array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, b.NumRows())
 	for _, folder := range order {
-		mask := array.NewBooleanBuilder(memory.DefaultAllocator)
-		mask.AppendValues(groups[folder], nil)
-		part, err := compute.FilterRecordBatch(ctx, rest, mask.NewArray(), &compute.FilterOptions{})
-		if err != nil {
-			return err
-		}
-		if err := x.add(ctx, folder, part); err != nil {
+		if err := x.add(ctx, folder, shardfmt.SelectRows(rest, groups[folder])); err != nil {
 			return err
 		}
 	}

@@ -380,7 +380,7 @@ func (w *shardWriters) writeAll(ctx context.Context, batches iter.Seq2[arrow.Rec
 
 // write adds the rows of a batch to the shards of their partitions.
 func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
-	parts, err := w.split.split(ctx, b)
+	parts, err := w.split.split(b)
 	if err != nil {
 		return err
 	}

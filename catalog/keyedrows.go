@@ -9,13 +9,11 @@ import (
 	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/compute"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
@@ -168,7 +166,7 @@ func (d *keyedRows) lasting(ctx context.Context) iter.Seq2[arrow.RecordBatch, er
 			if err == nil && d.dropped > 0 {
 				from := at
 				at += b.NumRows()
-				b, err = d.without(ctx, b, from)
+				b = d.without(b, from)
 			}
 			if !yield(b, err) || err != nil {
 				return
@@ -178,17 +176,12 @@ func (d *keyedRows) lasting(ctx context.Context) iter.Seq2[arrow.RecordBatch, er
 }
 
 // without leaves out the rows that were superseded of a batch whose first row is row from.
-func (d *keyedRows) without(ctx context.Context, b arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
-	keep, n := make([]byte, (b.NumRows()+7)/8), int64(0)
+func (d *keyedRows) without(b arrow.RecordBatch, from int64) arrow.RecordBatch {
+	keep := make([]byte, (b.NumRows()+7)/8)
 	for i := range b.NumRows() {
 		if at := from + i; d.superseded[at/8]>>(at%8)&1 == 0 {
 			keep[i/8] |= 1 << (i % 8)
-			n++
 		}
 	}
-	if n == b.NumRows() {
-		return b, nil
-	}
-	mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(keep), nil, 0)
-	return compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
+	return shardfmt.SelectRows(b, keep)
 }

@@ -6,9 +6,6 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/compute"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
@@ -245,6 +242,5 @@ func selectRows(ctx context.Context, b arrow.RecordBatch, f *filter.Bound) (arro
 	if b.NumCols() == 0 {
 		return empty(b.Schema(), int64(n)), nil
 	}
-	mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(bitmap), nil, 0)
-	return compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
+	return shardfmt.SelectRows(b, bitmap), nil
 }

@@ -1,18 +1,16 @@
 package catalog
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/compute"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -33,7 +31,7 @@ type part struct {
 func newSplitter(t *Table) *splitter { return &splitter{schema: t.schema, spec: t.ice.Spec()} }
 
 // split parts a batch of the table's columns; rows keep their order within a part.
-func (s *splitter) split(ctx context.Context, b arrow.RecordBatch) ([]part, error) {
+func (s *splitter) split(b arrow.RecordBatch) ([]part, error) {
 	if s.spec.NumFields() == 0 {
 		return []part{{batch: b}}, nil
 	}
@@ -60,28 +58,23 @@ func (s *splitter) split(ctx context.Context, b arrow.RecordBatch) ([]part, erro
 		}
 		rows[p] = append(rows[p], i)
 	}
-	return parts, take(ctx, b, parts, rows)
+	take(b, parts, rows)
+	return parts, nil
 }
 
 // take fills in the batches of the parts.
-func take(ctx context.Context, b arrow.RecordBatch, parts []part, rows [][]int) error {
+func take(b arrow.RecordBatch, parts []part, rows [][]int) {
 	if len(parts) == 1 {
 		parts[0].batch = b
-		return nil
+		return
 	}
 	for p := range parts {
 		bits := make([]byte, (b.NumRows()+7)/8)
 		for _, i := range rows[p] {
 			bits[i/8] |= 1 << (i % 8)
 		}
-		mask := array.NewBoolean(int(b.NumRows()), memory.NewBufferBytes(bits), nil, 0)
-		batch, err := compute.FilterRecordBatch(ctx, b, mask, &compute.FilterOptions{})
-		if err != nil {
-			return err
-		}
-		parts[p].batch = batch
+		parts[p].batch = shardfmt.SelectRows(b, bits)
 	}
-	return nil
 }
 
 // partitionColumn gives the values of one partition field, row by row.

@@ -235,3 +235,34 @@ func TestSearch(t *testing.T) {
 		}
 	}
 }
+
+// Select gives the chosen slots of any array, of parts of one and of empty ones too.
+func TestSelect(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for _, node := range types(t) {
+		for _, nulls := range []float64{0, 0.3} {
+			g := &generator{rand.New(rand.NewPCG(5, uint64(node.Basic))), nulls}
+			whole := g.array(node, 300)
+			for _, part := range [][2]int{{0, 300}, {13, 290}, {7, 8}, {5, 5}} {
+				a := array.NewSlice(whole, int64(part[0]), int64(part[1]))
+				bitmap := make([]byte, (a.Len()+7)/8)
+				var chosen []int
+				for i := range a.Len() {
+					if r.IntN(3) == 0 {
+						bitutil.SetBit(bitmap, i)
+						chosen = append(chosen, i)
+					}
+				}
+				got := array.MakeFromData(Select(a.Data(), bitmap))
+				if got.Len() != len(chosen) {
+					t.Fatalf("%v: %d of %d slots", node, got.Len(), len(chosen))
+				}
+				for k, i := range chosen {
+					if g, w := array.NewSlice(got, int64(k), int64(k+1)), array.NewSlice(a, int64(i), int64(i+1)); !equal(g, w) {
+						t.Fatalf("%v, slot %d: %v, want %v", node, i, g, w)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package column
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -106,7 +107,7 @@ func selectRuns(d arrow.ArrayData, runs []colstream.Range) arrow.ArrayData {
 		data := copyRuns(d.Buffers()[1].Bytes()[d.Offset()*w:], runs, w)
 		return newData(typ, v, []*memory.Buffer{memory.NewBufferBytes(data)})
 	}
-	return nulls(typ, n)
+	panic(fmt.Sprintf("column: selection of rows of %v, which no shard has", typ))
 }
 
 func selectValidity(d arrow.ArrayData, runs []colstream.Range, n int) *validity {
