@@ -28,6 +28,9 @@ var (
 	runTakes    = []string{"part"}
 )
 
+// neverEmpty are the parameters that choose rows or name a delivery: an empty one, as from an unset variable, would be ignored.
+var neverEmpty = append([]string{"job-id", "order-by", "part", "task"}, scanParameters...)
+
 // parameters are those of a request, each given once.
 func parameters(r *http.Request, takes ...string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
@@ -40,6 +43,8 @@ func parameters(r *http.Request, takes ...string) (url.Values, error) {
 			return nil, fmt.Errorf("%w: unknown parameter %q: this path takes %q", catalog.ErrInvalid, name, takes)
 		case len(values) > 1:
 			return nil, fmt.Errorf("%w: parameter %q is given %d times", catalog.ErrInvalid, name, len(values))
+		case values[0] == "" && slices.Contains(neverEmpty, name):
+			return nil, fmt.Errorf("%w: empty parameter %q; omit it to use its default", catalog.ErrInvalid, name)
 		}
 	}
 	return q, nil

@@ -20,10 +20,7 @@ func (f *atFlags) add(cmd *cobra.Command) {
 }
 
 // at reads the flags.
-func (f *atFlags) at(cmd *cobra.Command) (at catalog.At, err error) {
-	if err := checkTexts(cmd, "snapshot", "as-of", "ref"); err != nil {
-		return at, err
-	}
+func (f *atFlags) at() (at catalog.At, err error) {
 	at.Ref = f.ref
 	if f.snapshot != "" {
 		id, parseErr := strconv.ParseInt(f.snapshot, 10, 64)

@@ -25,7 +25,7 @@ func (a *app) filesCommand() *cobra.Command {
 	bounds := cmd.Flags().Bool("bounds", false, "print the bounds of columns too (default: only with --json)")
 	at.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		when, err := at.at(cmd)
+		when, err := at.at()
 		if err != nil {
 			return err
 		}

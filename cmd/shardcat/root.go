@@ -25,6 +25,9 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 			if cmd.Flags().Lookup("pprof") == nil {
 				runtime.MemProfileRate = 0 // of a command without profiling
 			}
+			if err := checkTexts(cmd); err != nil {
+				return err
+			}
 			if err := a.loadConfig(cmd.Root()); err != nil {
 				return err
 			}
@@ -51,6 +54,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt or unsupported data, 4 not foun
 	root.SetUsageTemplate(usageTemplate(root))
 	a.addCompletion(root)
 	stateDefaults(root)
+	refuseRepeats(root)
 	return root
 }
 

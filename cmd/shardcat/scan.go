@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -39,7 +38,7 @@ func (a *app) scanCommand() *cobra.Command {
   shardcat scan flights --select carrier,dep_delay --format parquet > delays.parquet`,
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(checkCounts(cmd, "limit", "offset", "sample", "head"), checkTexts(cmd, "where", "select", "order-by")); err != nil {
+			if err := checkCounts(cmd, "limit", "offset", "sample", "head"); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("seed") && f.sample == 0 {
@@ -142,7 +141,7 @@ func (f *scanFlags) options(cmd *cobra.Command) (o catalog.ScanOptions, err erro
 	case f.limit > 0:
 		o.Limit = f.limit
 	}
-	if o.At, err = f.at.at(cmd); err != nil {
+	if o.At, err = f.at.at(); err != nil {
 		return o, err
 	}
 	if f.orderBy != "" {

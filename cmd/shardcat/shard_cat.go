@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/shardfmt"
@@ -28,7 +26,7 @@ func (a *app) shardCatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(checkCounts(cmd, "limit", "offset"), checkTexts(cmd, "where", "select")); err != nil {
+			if err := checkCounts(cmd, "limit", "offset"); err != nil {
 				return err
 			}
 			if err := values.check(cmd, f); err != nil {

@@ -25,7 +25,7 @@ func (a *app) statsCommand() *cobra.Command {
 	}
 	at.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		when, err := at.at(cmd)
+		when, err := at.at()
 		if err != nil {
 			return err
 		}
