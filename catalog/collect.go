@@ -178,7 +178,7 @@ func (c *collector) collect(ctx context.Context) (*CollectResult, error) {
 	if err := c.mark(ctx); err != nil {
 		return nil, err
 	}
-	c.judgeAll()
+	c.sortListed()
 	var err error
 	if c.old, err = c.oldJobs(); err != nil {
 		return nil, err
@@ -244,8 +244,8 @@ func (t *Table) metadataFolder() string {
 	return canonicalURL(strings.TrimSuffix(t.Location(), "/")+"/metadata") + "/"
 }
 
-// judgeAll sorts the listed objects.
-func (c *collector) judgeAll() {
+// sortListed sorts the listed objects.
+func (c *collector) sortListed() {
 	p := c.plan
 	for i := range c.listed {
 		info := &c.listed[i]
@@ -260,7 +260,7 @@ func (c *collector) judgeAll() {
 			p.LiveBytes += info.Size
 			continue
 		}
-		switch verdict, why := c.judge(info, kind); verdict {
+		switch verdict, why := c.verdictOn(info, kind); verdict {
 		case keepObject:
 			k := p.Kept[why]
 			k.Objects++
@@ -303,8 +303,8 @@ const (
 	deleteObject
 )
 
-// judge reports what becomes of an object that nothing reaches, and why.
-func (c *collector) judge(info *blobio.Info, kind objectKind) (verdict, string) {
+// verdictOn reports what becomes of an object that nothing reaches, and why.
+func (c *collector) verdictOn(info *blobio.Info, kind objectKind) (verdict, string) {
 	mark := c.marked[info.URL]
 	switch {
 	case kind == unknownObject:

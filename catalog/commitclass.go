@@ -45,9 +45,9 @@ type commitError struct {
 func (e *commitError) Error() string { return e.err.Error() }
 func (e *commitError) Unwrap() error { return e.err }
 
-// judge returns what the error of a commit request proves. No error proves nothing here: settle looks at the state
+// commitClassOf returns what the error of a commit request proves. No error proves nothing here: settle looks at the state
 // that came with it.
-func judge(err error) commitClass {
+func commitClassOf(err error) commitClass {
 	if known := (*commitError)(nil); errors.As(err, &known) {
 		return known.class
 	}

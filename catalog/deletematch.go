@@ -68,7 +68,7 @@ func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done
 	return slices.DeleteFunc(found, func(m match) bool { return m.rows == 0 && !m.whole }), nil
 }
 
-// matchShard judges one shard: by its entry, where that is proof, else by its records.
+// matchShard decides on one shard: by its entry, where that is proof, else by its records.
 func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*match, error) {
 	m := &match{path: e.Path, entry: e}
 	if p.bound.MustMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {

@@ -162,7 +162,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		if sendErr == nil && meta != nil && meta.TableUUID() == uuid {
 			return made(table.New(t.name.identifier(), meta, at, t.cat.fs, t.cat.ice))
 		}
-		v := judge(sendErr)
+		v := commitClassOf(sendErr)
 		doubt = doubt || v == commitUnknown
 		if !doubt && v == commitRefused && notSent(sendErr) {
 			return nil, nil, t.createOtherwise(ctx, sendErr)

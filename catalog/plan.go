@@ -233,7 +233,7 @@ func (p *Plan) checkColumns() error {
 	return nil
 }
 
-// skipsManifest judges by the partition summaries of a manifest.
+// skipsManifest decides by the partition summaries of a manifest.
 func (p *Plan) skipsManifest(m iceberg.ManifestFile) bool {
 	spec := p.table.ice.Metadata().PartitionSpecByID(int(m.PartitionSpecID()))
 	if p.bound == nil || spec == nil || spec.NumFields() == 0 {

@@ -24,7 +24,7 @@ func (c *Catalog) Rename(ctx context.Context, from, to Name) (*Table, error) {
 		return c.renamed(ctx, t, to, loadErr), nil
 	case loadErr == nil && !errors.Is(translate(err), ErrExists): // not every catalog reports that a name is taken
 		err = fmt.Errorf("%w: %w", ErrExists, translate(err))
-	case loadErr == nil, judge(err) == commitRefused, judge(err) == commitConflict:
+	case loadErr == nil, commitClassOf(err) == commitRefused, commitClassOf(err) == commitConflict:
 		err = translate(err)
 	default: // the work may be done: an answer was lost, or came from a look at the table after it
 		at, lookErr := c.nameOf(ctx, t.UUID())

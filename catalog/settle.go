@@ -66,7 +66,7 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 			t.takeOver(ctx, meta, at)
 			return nil, nil
 		}
-		v := judge(sendErr)
+		v := commitClassOf(sendErr)
 		doubt = doubt || v == commitUnknown
 		switch {
 		case !doubt && v == commitRefused && notSent(sendErr), !doubt && v == commitLater && !t.cat.attemptsLeft(n, maxSends, begin, sendErr):

@@ -82,7 +82,7 @@ func (t *Table) send(ctx context.Context, requirements []table.Requirement, upda
 		return nil, "", errors.Join(err, stageErr)
 	}
 	meta, at, err = t.cat.ice.CommitTable(ctx, t.name.identifier(), slices.Concat(requirements, carrier.Requirements), slices.Concat(updates, carrier.Updates))
-	if v := judge(err); err != nil && v != commitUnknown && v != commitConflict { // nothing was committed
+	if v := commitClassOf(err); err != nil && v != commitUnknown && v != commitConflict { // nothing was committed
 		t.discard(ctx, carrier)
 	}
 	return meta, at, err

@@ -100,7 +100,7 @@ func (x *shapes) refuses(ctx context.Context, e *manifest.Entry) bool {
 	return x.learn(e.Shape, e.Deleted > 0, s, ids)
 }
 
-// needOf judges an entry.
+// needOf classifies an entry.
 func (p *planner) needOf(ctx context.Context, e *manifest.Entry) need {
 	all, rebuild := e.Records+e.Deleted, !p.policy.NoRebuild // without, it can be concatenated or packed all the same
 	switch {

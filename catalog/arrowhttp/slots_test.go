@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestClientOf: clients are told apart by their addresses without ports, and behind a proxy by what this one adds to what the client claims.
+// TestClientOf: clients are distinguished by their addresses without ports, and behind a proxy by what this one adds to what the client claims.
 func TestClientOf(t *testing.T) {
 	for _, test := range []struct {
 		address   string

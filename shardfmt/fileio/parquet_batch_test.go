@@ -54,7 +54,7 @@ func TestRowsAtOnce(t *testing.T) {
 	}
 }
 
-// A reader process that ends for want of memory says which limit it was, not what Go's runtime calls it.
+// A reader process that ends for want of memory names the limit, without the words of Go's runtime.
 func TestReaderOutOfMemory(t *testing.T) {
 	for _, words := range []string{"fatal error: runtime: out of memory\n", "fatal error: out of memory allocating heap arena metadata\n", "runtime: cannot allocate memory\nfatal error: cannot allocate memory\n"} {
 		p := &readerProcess{}

@@ -115,7 +115,7 @@ func (d *deltas) numbers() ([]int32, error) {
 	return out, nil
 }
 
-// block reads a block of miniblocks of so many numbers behind others, as many as there is room for.
+// block reads a block of miniblocks of so many numbers behind others, as many as there is space for.
 func (d *deltas) block(out []int32, parts, each int) ([]int32, error) {
 	least, err := d.varint()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // A chunk of FIXED_LEN_BYTE_ARRAY with pages in DELTA_BYTE_ARRAY is read from behind the end of its file: there it has the same pages, plain and
-// not compressed. Where each of them begins is known when those before it are made, so a chunk has more room there than it needs.
+// not compressed. Where each of them begins is known when those before it are made, so a chunk has more space there than it needs.
 const (
 	plainStart = 1 << 44
 	plainRoom  = 1 << 38
