@@ -25,7 +25,15 @@ type ranking struct {
 	codes []uint64 // nil if the first key has none
 }
 
-func newRanking(o order, rows int) *ranking { return &ranking{o, o[0].codes(rows)} }
+func newRanking(o order, rows int) *ranking { return &ranking{o, o.codes(rows)} }
+
+// codes are those of the first key; nil for an order without keys, in which rows stay as they come.
+func (o order) codes(rows int) []uint64 {
+	if len(o) == 0 {
+		return nil
+	}
+	return o[0].codes(rows)
+}
 
 func (r *ranking) of(row int) ranked {
 	if r.codes == nil {

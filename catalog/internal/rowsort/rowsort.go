@@ -145,7 +145,7 @@ type lastRow struct {
 
 func newLastRow(o order, row int) *lastRow {
 	l := &lastRow{order: o, row: row}
-	if codes := o[0].codes(row + 1); codes != nil {
+	if codes := o.codes(row + 1); codes != nil {
 		l.code, l.coded = codes[row], true
 	}
 	return l
@@ -171,7 +171,7 @@ func (l *lastRow) before(ctx context.Context, b arrow.RecordBatch, keys []Key) (
 func (l *lastRow) rowsBefore(o order, n int) (rows []int64) {
 	var codes []uint64
 	if l.coded {
-		codes = o[0].codes(n)
+		codes = o.codes(n)
 	}
 	for i := range n {
 		if codes != nil && codes[i] > l.code {

@@ -302,6 +302,34 @@ func TestFirstRowsCompareLittle(t *testing.T) {
 	}
 }
 
+// TestNoKeys: rows of an order without keys stay as they come, the first ones where there is a limit.
+func TestNoKeys(t *testing.T) {
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	b.AppendValues([]int64{3, 1, 2}, nil)
+	batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil), []arrow.Array{b.NewInt64Array()}, 3)
+	for limit, want := range map[int64][]int64{0: {3, 1, 2, 3, 1, 2}, 2: {3, 1}} {
+		sorter, err := New(batch.Schema(), nil, Options{Limit: limit, Memory: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for range 2 {
+			if err := sorter.Add(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for out, err := range sorter.Sorted(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, out.Column(0).(*array.Int64).Int64Values()...)
+		}
+		if err := sorter.Close(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("limit %d: %v, want %v: %v", limit, got, want, err)
+		}
+	}
+}
+
 // TestMergedRunsKeepFirstRows: runs that are merged into one keep as many rows as are wanted, so that temporary files stay small
 // however many rows come.
 func TestMergedRunsKeepFirstRows(t *testing.T) {
