@@ -94,6 +94,9 @@ type year struct {
 	parts  int
 
 	killed, lives, conflicts int
+	// appending are the requests of the deliveries that nobody killed, served the clients of the services.
+	appending blobio.Counters
+	served    []*blobio.Client
 	// held are plans that are read when their time is nearly over.
 	held []heldPlan
 }
@@ -106,7 +109,7 @@ type heldPlan struct {
 }
 
 // open opens the catalog for an actor that a killer may kill.
-func (y *year) open(killer *crashtest.Killer) *catalog.Catalog {
+func (y *year) open(killer *crashtest.Killer) *yearCatalog {
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(y.dir, "catalog.db"), Warehouse: "mem://" + y.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
@@ -122,7 +125,7 @@ func (y *year) open(killer *crashtest.Killer) *catalog.Catalog {
 	}
 	c, err := catalog.Open(y.Context(), o)
 	y.must(err)
-	return c
+	return &yearCatalog{c, []*blobio.Client{o.Client, o.Metadata}}
 }
 
 func (y *year) must(err error) {
@@ -132,7 +135,7 @@ func (y *year) must(err error) {
 	}
 }
 
-func (y *year) load(c *catalog.Catalog) *catalog.Table {
+func (y *year) load(c *yearCatalog) *catalog.Table {
 	y.Helper()
 	t, err := c.Load(y.Context(), name)
 	y.must(err)
@@ -238,8 +241,9 @@ func (y *year) life(ctx context.Context, killer *crashtest.Killer) {
 	killer.Kill = cancel
 	c := y.open(killer)
 	defer c.Close()
+	y.served = append(y.served, c.clients...) // one service runs at a time
 	finished := make(chan catalog.Name, 10)
-	s := compaction.NewService(c, compaction.ServiceOptions{Discover: time.Hour, Finished: func(r compaction.Run) {
+	s := compaction.NewService(c.Catalog, compaction.ServiceOptions{Discover: time.Hour, Finished: func(r compaction.Run) {
 		y.conflicts += r.Conflicts
 		if r.Error != "" {
 			y.Errorf("%s after the beginning a run failed: %s", time.Since(y.began), r.Error)
@@ -270,7 +274,7 @@ func (y *year) life(ctx context.Context, killer *crashtest.Killer) {
 }
 
 // append delivers a row. Some deliveries are killed on the way and made again under their name.
-func (y *year) append(c *catalog.Catalog, t *catalog.Table, n int) {
+func (y *year) append(c *yearCatalog, t *catalog.Table, n int) {
 	y.Helper()
 	o := catalog.IngestOptions{JobID: fmt.Sprint("row-", n)}
 	if y.r.IntN(y.faults) == 0 {
@@ -287,8 +291,10 @@ func (y *year) append(c *catalog.Catalog, t *catalog.Table, n int) {
 		y.must(victim.Close())
 		y.must(t.Refresh(y.Context()))
 	}
+	before := requestsOf(c.clients)
 	_, err := t.Ingest(y.Context(), newSource([]int64{int64(n)}), o)
 	y.must(err)
+	y.appending = addCounters(y.appending, requestsOf(c.clients).Sub(before))
 }
 
 // daily looks at the table: it has all rows, and those who hold an old state read it.
@@ -365,7 +371,7 @@ func (y *year) report(t *catalog.Table, when string) {
 }
 
 // end reads every row and every byte, and lets collections run until nothing is left to do.
-func (y *year) end(c *catalog.Catalog, t *catalog.Table) {
+func (y *year) end(c *yearCatalog, t *catalog.Table) {
 	ctx := y.Context()
 	y.must(t.Refresh(ctx))
 	y.report(t, "the end")
@@ -391,5 +397,6 @@ func (y *year) end(c *catalog.Catalog, t *catalog.Table) {
 	if y.killed == 0 || y.lives < 2 {
 		y.Errorf("%d writers were killed, %d services ran", y.killed, y.lives)
 	}
+	y.checkRequests()
 	y.Logf("at rest: %d objects, %d bytes, all live; %.0f s", left.Objects, left.Bytes, y.real().Seconds())
 }
