@@ -10,9 +10,9 @@ import (
 // What an append of the year may ask of the store, whatever the table's history is: as a mean, for a conflict with the service makes it stage twice.
 // Writes cost most: the price of one is that of twelve reads.
 const (
-	putsOfAppend  = 7.5
-	readsOfAppend = 13
-	listsOfAppend = 0.5
+	putsOfAppend  = 8
+	readsOfAppend = 14
+	listsOfAppend = 1
 )
 
 // The price of requests and of storage, in dollars: those that S3 publishes for its standard class in its first region. Deletes are free.
