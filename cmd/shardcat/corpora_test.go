@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +97,73 @@ var slowCases = []string{
 
 func allCases(string, string) bool { return true }
 
+// libraryWords are words of libraries and of Go's runtime, which say nothing to a person who has a file.
+var libraryWords = regexp.MustCompile(`runtime error|goroutine|panic|out of range|makeslice|nil pointer|interface conversion|arrow/|\barrow: |\bparquet: |thrift|unexpected EOF|` +
+	`error reading struct|Unknown data type|from flatbuf|metadata said|leaf column readers|invalid number of bytes|delta byte array|zstd: |gzip: |flate: |snappy: |strconv|protobuf|\bjson: `)
+
+// TestMessagesOfCorporaInPlainWords reads the public files that are not to be read, or may be refused, and looks for words of libraries in what is said of them.
+func TestMessagesOfCorporaInPlainWords(t *testing.T) {
+	dir := os.Getenv(corporaVariable)
+	if dir == "" {
+		t.Skip("SKIPPED: no public files to read: " + corporaVariable + " names their folder")
+	}
+	binary, n := commandOfTest(t), 0
+	for _, family := range []string{"arrow-testing", "parquet-testing", "duckdb-parquet", "writers", "cases"} {
+		for _, path := range refusedFiles(t, dir, family) {
+			n++
+			said, err := exec.Command(binary, "shard", "cat", path).CombinedOutput()
+			if err == nil {
+				continue
+			}
+			at := bytes.LastIndex(said, []byte("shardcat: ")) // rows and notes may be before the error
+			message := strings.ReplaceAll(string(said[max(at, 0):]), path, "FILE")
+			if words := libraryWords.FindString(message); words != "" {
+				t.Errorf("%s: %q in %q", path, words, message)
+			}
+		}
+	}
+	if n < 80 {
+		t.Errorf("%d files, which are fewer than there were", n)
+	}
+	t.Logf("%d files", n)
+}
+
+// refusedFiles are the files of a family that lie there as they are, and of which not all cases are rows.
+func refusedFiles(t *testing.T, dir, family string) (files []string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, family, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var index struct {
+		Files []struct{ Path, Pack, Expect string }
+	}
+	if err := json.Unmarshal(b, &index); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range index.Files {
+		path := filepath.Join(dir, family, c.Path)
+		if c.Expect != "rows" && c.Pack == "" && !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+// commandOfTest is a name by which this test is the command.
+func commandOfTest(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "shardcat")
+	if err := os.Symlink(self, binary); err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
 // selectCases makes a folder of the families with those of their cases that are wanted, and gives their names.
 func selectCases(t *testing.T, from string, wanted func(family, name string) bool, families []string) (dir string, names map[string]bool) {
 	t.Helper()
@@ -149,14 +218,7 @@ func checkCorpora(t *testing.T, least int, wanted func(family, name string) bool
 	if err != nil {
 		t.Skip("SKIPPED: no python3 to run check.py")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(t.TempDir(), "shardcat") // the name by which this test is the command
-	if err := os.Symlink(self, binary); err != nil {
-		t.Fatal(err)
-	}
+	binary := commandOfTest(t)
 	selected, names := selectCases(t, dir, wanted, families)
 	out, err := exec.Command(python, filepath.Join(dir, "check.py"), "--binary", binary, "--dir", selected, "--json").Output()
 	var result struct {

@@ -41,7 +41,11 @@ func TestPlainText(t *testing.T) {
 		"arrow/ipc: unknown error while reading: runtime error: slice bounds out of range [:4112]":         contradiction,
 		"parquet: uncompressed page ends: unexpected EOF":                                                  "uncompressed page ends: the bytes end too early",
 		`column "b", row group 0: 24 values in 25 rows`:                                                    `column "b", row group 0: 24 values in 25 rows`,
-		"parquet: could not read footer: *parquet.SchemaElement error reading struct: Unknown data type 0": "could not read footer: SchemaElement error reading struct: Unknown data type 0",
+		"parquet: could not read footer: *parquet.SchemaElement error reading struct: Unknown data type 0": badFooter,
+		"could not decode schema from message schema: could not convert field 4 from flatbuf: no":          badSchema,
+		`column "a", row group 0: metadata said 21 bytes uncompressed data page, got 149 bytes`:            `column "a", row group 0: ` + contradiction,
+		"parquet: dict unexpected EOF":                                                                     badPage,
+		"arrow/ipc: unknown error while writing: arrow/array: index out of range":                          contradiction,
 	} {
 		if got := plainText(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -121,6 +121,8 @@ func sendBatches(in readerInput, out readerOutput, q readerRequest) (err error) 
 		if err == nil {
 			if err = w.Write(b); err != nil && strings.Contains(err.Error(), "runtime error") { // offsets of 32 bits
 				err = corrupt.Unsupported(-1, "a batch with more than 2 GiB of text or bytes in a column: leave the column out (--select)")
+			} else if err != nil && strings.Contains(err.Error(), "unknown error while writing") { // of arrays whose parts do not fit together
+				err = damaged(err)
 			}
 		}
 		if err == nil {
