@@ -184,7 +184,7 @@ def writers():
 # Appends and the price of a year
 
 class Tool:
-    """A table of one tool; each call opens it anew, as a process that appends does."""
+    """A table of one tool; each call reopens it, as a new process does."""
 
     def __init__(self, proxy, folder):
         self.proxy, self.folder = proxy, folder

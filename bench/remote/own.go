@@ -45,8 +45,8 @@ func (o *own) begin(ctx context.Context, name string, args []string) (err error)
 	return err
 }
 
-// anew opens the catalog as a new process does, with empty caches.
-func (o *own) anew(ctx context.Context) (err error) {
+// reopen opens the catalog with empty caches, as a new process does.
+func (o *own) reopen(ctx context.Context) (err error) {
 	o.c.Close()
 	o.c, err = o.open(ctx)
 	return err
@@ -98,14 +98,14 @@ func appends(args []string) error {
 		if n == 1 || n == 100 {
 			what = fmt.Sprint("append ", n+1)
 		}
-		if err := o.anew(ctx); err != nil {
+		if err := o.reopen(ctx); err != nil {
 			return err
 		}
 		if err := o.counted(ctx, what, appendOf(ctx, n, 100)); err != nil {
 			return err
 		}
 	}
-	if err := o.anew(ctx); err != nil {
+	if err := o.reopen(ctx); err != nil {
 		return err
 	}
 	return o.counted(ctx, "count after 101 commits", func(t *catalog.Table) error {
