@@ -18,7 +18,7 @@ import (
 
 // batches reads one shard, filtered and projected to the result's columns, and decodes nothing before its turn. It ends when yield
 // returns false.
-func (r *reading) batches(ctx context.Context, e *manifest.Entry, turn <-chan struct{}, yield func(arrow.RecordBatch) bool) error {
+func (r *reading) batches(ctx context.Context, e *manifest.Entry, turn shardTurn, yield func(arrow.RecordBatch) bool) error {
 	p := r.plan
 	if !e.IsShard() {
 		return corrupt.Locate(corrupt.Unsupported(-1, "an entry of format %q", e.Format), e.Path, 0)
@@ -43,7 +43,8 @@ func (r *reading) batches(ctx context.Context, e *manifest.Entry, turn <-chan st
 	defer func() { r.count(shard, &stats) }()
 	o := q.options
 	o.Stats, o.BatchRows, o.Budget, o.IgnoreIndexes = &stats, p.options.BatchRows, r.budget, p.options.IgnoreIndexes
-	o.ReuseBatches, o.All, o.Ahead, o.Turn = r.reuses(), r.all, r.ahead, turn
+	o.ReuseBatches, o.All, o.Ahead, o.Turn = r.reuses(), r.all, r.ahead, turn.comes
+	o.Place = turn.place
 	if o.RuledOut = p.ruledOut[e.Path]; p.leftOut != nil {
 		o.RuledOut = p.leftOut[e.Path] // indexes are not used then
 	}

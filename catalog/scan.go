@@ -283,7 +283,7 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 	begun.Add(1)
 	go func() {
 		defer begun.Done()
-		giveTurns(ctx, turns, ended)
+		giveTurns(ctx, turns, ended, r.ahead.SetTurn)
 	}()
 	for i, e := range shards {
 		select {
@@ -298,11 +298,11 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 			defer func() { <-opened }()
 			defer close(ended[i])
 			if !ordered {
-				r.shard(ctx, e, turns[i], outs[0])
+				r.shard(ctx, e, shardTurn{i, turns[i]}, outs[0])
 				return
 			}
 			defer close(outs[i])
-			r.shard(ctx, e, turns[i], outs[i])
+			r.shard(ctx, e, shardTurn{i, turns[i]}, outs[i])
 			// The place among those that are read is kept until the last batch was taken: a caller that takes its time would
 			// else have all shards of one batch each in memory.
 			select {
@@ -317,8 +317,14 @@ func (r *reading) read(ctx context.Context, outs []chan delivery) {
 	}
 }
 
-// giveTurns closes one turn after the other, so that at most scanShards of those whose turn has come have not ended.
-func giveTurns(ctx context.Context, turns, ended []chan struct{}) {
+// shardTurn is the place of a shard among those of the scan, and closed when it may be decoded.
+type shardTurn struct {
+	place int
+	comes <-chan struct{}
+}
+
+// giveTurns closes one turn after the other, and reports each to given, so that at most scanShards of those whose turn has come have not ended.
+func giveTurns(ctx context.Context, turns, ended []chan struct{}, given func(place int)) {
 	slots := make(chan struct{}, scanShards)
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
@@ -328,6 +334,7 @@ func giveTurns(ctx context.Context, turns, ended []chan struct{}) {
 		case <-ctx.Done():
 			return
 		}
+		given(i)
 		close(turns[i])
 		waiting.Go(func() {
 			select {
@@ -355,7 +362,7 @@ func (r *reading) reuses() bool {
 }
 
 // shard reads one shard into out.
-func (r *reading) shard(ctx context.Context, e *manifest.Entry, turn <-chan struct{}, out chan<- delivery) {
+func (r *reading) shard(ctx context.Context, e *manifest.Entry, turn shardTurn, out chan<- delivery) {
 	var used chan struct{}
 	if r.reuses() {
 		used = make(chan struct{}, 1)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -197,8 +198,13 @@ func TestScanSteps(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		shards, rows int
-	}{{"small", 200, 1000}, {"large", 24, 60_000}} {
-		t.Run(c.name, func(t *testing.T) { scanSteps(t, c.shards, c.rows) })
+	}{{"small", 200, 1000}, {"large", 24, 60_000}, {"many large", 200, 100_000}} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.shards*c.rows > 10_000_000 && os.Getenv("SHARDCAT_FULL") == "" {
+				t.Skip("20 million rows: only with SHARDCAT_FULL")
+			}
+			scanSteps(t, c.shards, c.rows)
+		})
 	}
 }
 

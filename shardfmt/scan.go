@@ -52,8 +52,10 @@ type ScanOptions struct {
 	// Ahead, if not nil, is what several scans fetch ahead together; without it each scan of a remote store fetches up to 64 MiB ahead,
 	// or a sixteenth of its memory. Turn, if not nil, is closed when the scan may begin to decode; before that it fetches only what
 	// it begins with.
+	// Place is that of the scan among those that share Ahead, in the order of their turns.
 	Ahead *ReadAhead
 	Turn  <-chan struct{}
+	Place int
 	// Stats, if not nil, is added to when the scan has ended.
 	Stats *ScanStats
 }
@@ -104,6 +106,9 @@ type ReadAhead struct{ a *scan.Ahead }
 
 // NewReadAhead makes a ReadAhead of up to 64 MiB, or a sixteenth of what scans may take.
 func NewReadAhead(b *Budget) *ReadAhead { return &ReadAhead{scan.NewAhead(b.b.Limit())} }
+
+// SetTurn reports that the turn of the scan at a place has come; turns come in the order of places.
+func (r *ReadAhead) SetTurn(place int) { r.a.SetTurn(place) }
 
 // Scan reads records in order, as batches of the canonical types. It stops at the first error, which it yields.
 //
@@ -166,7 +171,7 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	q := &scan.Request{
 		Root: s.root, Stripes: make([]scan.Stripe, len(s.stripes)), Filter: o.Filter,
 		Start: o.Start, End: o.End, BatchRows: o.BatchRows, Workers: o.Workers,
-		ReuseBatches: o.ReuseBatches, All: o.All, Turn: o.Turn,
+		ReuseBatches: o.ReuseBatches, All: o.All, Turn: o.Turn, Place: o.Place,
 	}
 	if o.Ahead != nil {
 		q.Ahead = o.Ahead.a

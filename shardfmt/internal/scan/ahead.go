@@ -15,7 +15,8 @@ type Ahead struct {
 
 	mu      sync.Mutex
 	used    uint64
-	changed chan struct{} // closed when bytes were given back
+	turn    int           // the last scan whose turn has come
+	changed chan struct{} // closed when bytes were given back, or a turn has come
 }
 
 const (
@@ -33,20 +34,43 @@ func NewAhead(memory uint64) *Ahead {
 	return &Ahead{limit: min(aheadBytes, memory/aheadShare), evaluate: make(chan struct{}, runtime.GOMAXPROCS(0)), changed: make(chan struct{})}
 }
 
-// try takes n bytes if they are there; one that waits for its turn takes of the first half only, so that the scans whose turn has
-// come have something left.
-func (a *Ahead) try(n uint64, waits bool) bool {
-	limit := a.limit
-	if waits {
-		limit /= 2
-	}
+// try takes n bytes if they are there.
+func (a *Ahead) try(n uint64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.take(n, a.limit)
+}
+
+// tryWaiting is try of a scan that waits for its turn. It takes of the first half only, so that the scans whose turn has come have something left, and
+// nothing that those between it and them could take, if they need as much: bytes of a scan whose turn is far off are of no use until then.
+func (a *Ahead) tryWaiting(n uint64, place int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if before := uint64(max(0, place-a.turn-1)); before > 0 && n > a.limit/2/(before+1) {
+		return false
+	}
+	return a.take(n, a.limit/2)
+}
+
+func (a *Ahead) take(n, limit uint64) bool {
 	if n > limit || a.used > limit-n {
 		return false
 	}
 	a.used += n
 	return true
+}
+
+// SetTurn reports that the turn of the scan at a place has come; turns come in the order of places.
+func (a *Ahead) SetTurn(place int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.turn = place
+	a.signal()
+}
+
+func (a *Ahead) signal() {
+	close(a.changed)
+	a.changed = make(chan struct{})
 }
 
 // give returns n bytes.
@@ -57,11 +81,10 @@ func (a *Ahead) give(n uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.used -= n
-	close(a.changed)
-	a.changed = make(chan struct{})
+	a.signal()
 }
 
-// given is closed when bytes are returned.
+// given is closed when bytes are returned, or a turn comes.
 func (a *Ahead) given() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

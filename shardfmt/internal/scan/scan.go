@@ -37,8 +37,10 @@ type Request struct {
 	All bool
 	// Ahead bounds what is fetched before its turn; nil for the scan by itself. Turn, if not nil, is closed when the scan may begin to
 	// decode, for whose first stripe bytes are fetched before.
+	// Place is that of the scan among those that share Ahead, in the order of their turns.
 	Ahead *Ahead
 	Turn  <-chan struct{}
+	Place int
 	// Sift, if not nil, asks term filters which of some stripes may have rows that match, and gives those, in order. Its
 	// requests are made through store.
 	Sift func(ctx context.Context, store meta.Store, stripes []int) ([]int, error)
@@ -255,7 +257,7 @@ func (r *readAhead) start(k int, must bool) {
 		if p.stripe != nil && p.failed == nil {
 			n = p.stripe.firstBytes()
 		}
-		if !r.plan.ahead.try(n, r.waits) {
+		if took := r.waits && r.plan.ahead.tryWaiting(n, r.plan.q.Place) || !r.waits && r.plan.ahead.try(n); !took {
 			if !must || r.next != k {
 				return
 			}
@@ -396,7 +398,7 @@ func (p *prepared) fetchFirst(ctx context.Context, evaluate bool) {
 				return nil
 			}
 			return p.stripe.evaluate(ctx, func(n uint64) bool {
-				if !p.plan.ahead.try(n, false) {
+				if !p.plan.ahead.try(n) {
 					return false
 				}
 				p.taken += n
