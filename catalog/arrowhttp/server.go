@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -23,6 +24,9 @@ type Options struct {
 	// line, where clients (addresses) take turns, for Patience (5 s if 0), and are refused with 503 then.
 	Answers  int
 	Patience time.Duration
+	// TrustedProxies are the addresses of proxies and balancers, whose clients take turns by the last address of X-Forwarded-For, which
+	// the proxy adds. Of others the header is ignored: a client could pose as many.
+	TrustedProxies []netip.Prefix
 	// MaxMemory is what the values of all answers together may take, in bytes, shardfmt.DefaultMaxMemory if 0.
 	MaxMemory int64
 	// Stall is the longest time that a client may take over the next 64 KiB, either way, 30 s if 0.
@@ -56,7 +60,7 @@ func New(c *catalog.Catalog, o Options) *Server {
 	o.MaxMemory = cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory)
 	o.Stall = cmp.Or(o.Stall, defaultStall)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	s := &Server{cat: c, o: o, tokens: access.Tokens{Read: o.ReadToken, Write: o.WriteToken}, slots: newSlots(o.Answers, o.Patience)}
+	s := &Server{cat: c, o: o, tokens: access.Tokens{Read: o.ReadToken, Write: o.WriteToken}, slots: newSlots(&o)}
 	mux := http.NewServeMux()
 	for pattern, h := range s.routes() {
 		mux.Handle(pattern, h)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,36 +18,42 @@ import (
 type slots struct {
 	places   *fairqueue.Places
 	patience time.Duration
+	proxies  []netip.Prefix
 }
 
 // lineFactor bounds the line: more than that many answers ahead of one would take longer than anybody waits.
 const lineFactor = 8
 
-func newSlots(n int, patience time.Duration) *slots {
-	return &slots{fairqueue.New(n, n*lineFactor, patience), patience}
+func newSlots(o *Options) *slots {
+	return &slots{fairqueue.New(o.Answers, o.Answers*lineFactor, o.Patience), o.Patience, o.TrustedProxies}
 }
 
 // take waits for a slot; release gives it back.
 func (s *slots) take(r *http.Request) (release func(), err error) {
-	release, err = s.places.Take(r.Context(), clientOf(r))
+	release, err = s.places.Take(r.Context(), clientOf(r, s.proxies))
 	if errors.Is(err, fairqueue.ErrBusy) {
 		return nil, s.busy()
 	}
 	return release, err
 }
 
-// clientOf is the client of a request: its address, and behind a proxy or a balancer also the address that this one has seen, which is
-// the last of X-Forwarded-For. Addresses before it are what the client itself wrote.
-func clientOf(r *http.Request) string {
+// clientOf is the client of a request: its address, or the last one of X-Forwarded-For if a proxy that is trusted sent the request. Addresses
+// before the last are what the client itself wrote.
+func clientOf(r *http.Request, proxies []netip.Prefix) string {
 	client, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		client = r.RemoteAddr
 	}
-	if all := r.Header.Values("X-Forwarded-For"); len(all) > 0 {
-		last := all[len(all)-1]
-		client += " " + strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+	all := r.Header.Values("X-Forwarded-For")
+	if len(all) == 0 || len(proxies) == 0 {
+		return client
 	}
-	return client
+	address, err := netip.ParseAddr(client)
+	if err != nil || !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(address.Unmap().WithZone("")) }) {
+		return client
+	}
+	last := all[len(all)-1]
+	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 }
 
 func (s *slots) busy() *problem {

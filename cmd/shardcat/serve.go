@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"sync"
@@ -76,6 +77,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.listen, "listen", defaultListen, "listen address; port 0 chooses a free one")
 	cmd.Flags().IntVar(&o.workers, "workers", 1, "number of tables to maintain concurrently")
 	cmd.Flags().IntVar(&o.answers, "answers", arrowhttp.DefaultAnswers, "maximum number of concurrent responses with rows, which share --max-memory; further requests queue")
+	cmd.Flags().StringSliceVar(&o.proxies, "trusted-proxies", nil, "addresses or networks (CIDR) of proxies whose X-Forwarded-For tells clients apart, so that these take turns")
 	cmd.Flags().StringVar(&o.onFailure, "on-failure", "", "program to run when a table starts to fail or halts, with its state as JSON on standard input")
 	cmd.Flags().BoolVar(&o.once, "once", false, "run all due maintenance once and exit, for cron")
 	cmd.Flags().BoolVar(&o.ready, "ready", false, "check that the service listening on --listen is ready and exit: code 0 if ready, else 1; for container health checks")
@@ -93,6 +95,8 @@ type serveOptions struct {
 	listen           string
 	workers, answers int
 	profile          bool
+	proxies          []string
+	trusted          []netip.Prefix
 	onFailure        string
 	once, ready      bool
 
@@ -116,6 +120,16 @@ func (o *serveOptions) parse() (err error) {
 	}
 	if o.collect.DeleteDelay == 0 {
 		o.collect.DeleteDelay = -1
+	}
+	for _, text := range o.proxies {
+		network, err := netip.ParsePrefix(text)
+		if address, plain := netip.ParseAddr(text); err != nil && plain == nil {
+			network, err = address.Prefix(address.BitLen())
+		}
+		if err != nil {
+			return usagef("invalid argument %q for --trusted-proxies: must be an address or a network such as 10.0.0.0/8", text)
+		}
+		o.trusted = append(o.trusted, network)
 	}
 	if o.logFormat != "json" && o.logFormat != "text" {
 		return usagef("--log-format %q: json or text", o.logFormat)
@@ -193,6 +207,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		metrics := webui.NewMetrics()
 		rows := arrowhttp.New(tables, arrowhttp.Options{
 			ReadToken: os.Getenv(readTokenEnv), WriteToken: os.Getenv(serveTokenEnv), Answers: o.answers, MaxMemory: a.maxMemory, Log: log,
+			TrustedProxies: o.trusted,
 		})
 		service := compaction.NewService(tables, o.service(a, log, tracer, metrics.Finished, tell))
 		page := webui.New(tables, service, metrics, webui.Options{

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
@@ -148,7 +149,8 @@ func TestClientsTakeTurnsForRanges(t *testing.T) {
 	appendFlights(t, createFlights(t, c, "flat"), 0, 100, "")
 	f := &turns{began: make(chan int64, slots+flood+2), goOn: make(chan struct{})}
 	real := Shards(1<<20, 64<<20)
-	rows := arrowhttp.New(c, arrowhttp.Options{ReadToken: readToken, Answers: slots, Patience: time.Hour})
+	rows := arrowhttp.New(c, arrowhttp.Options{ReadToken: readToken, Answers: slots, Patience: time.Hour,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	server := servedBy(t, c, func(ctx context.Context, shard *shardfmt.Shard, ids []int, types func(int) string) (view.DataFile, error) {
 		file, err := real(ctx, shard, ids, types)
 		f.DataFile = file
