@@ -100,7 +100,7 @@ func judgeMemcpy(v *view) judged {
 			bound = b
 		}
 	}
-	return least(low, bound, fmt.Sprintf("%.2f to %.2f of memcpy with kernels of the tier %s, which asks for %.1f", low, high, tier, bound))
+	return least(low, bound, fmt.Sprintf("%.2f to %.2f of memcpy with kernels of the tier %s, which requires %.1f", low, high, tier, bound))
 }
 
 // speeds are how many times as fast as a peer's file with the least of a figure (seconds, stored) ours are scanned, by columns of
