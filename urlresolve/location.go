@@ -31,7 +31,11 @@ var aliases = map[string]string{"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 // It refuses what isn't in the normal form of the WHATWG URL standard byte for byte:
 // user and password, query, fragment, dot segments, upper-case schemes, default ports, unescaped blanks; and
 // the addresses of metadata services in any spelling.
-func Parse(raw string) (Location, error) {
+//
+// An escape within a key, such as %2F of the key a%2Fb in file:///a%252Fb, is kept; references of shards may hold none (Resolve).
+func Parse(raw string) (Location, error) { return parse(raw, false) }
+
+func parse(raw string, reference bool) (Location, error) {
 	if err := checkText(raw); err != nil {
 		return Location{}, err
 	}
@@ -44,7 +48,7 @@ func Parse(raw string) (Location, error) {
 		return Location{}, refuse(raw, "no path after the bucket")
 	}
 	if path != "" {
-		if err := checkPath(raw, path); err != nil {
+		if err := checkPath(raw, path, reference); err != nil {
 			return Location{}, err
 		}
 	}

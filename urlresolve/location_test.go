@@ -38,6 +38,10 @@ func TestObjectURLs(t *testing.T) {
 		"https://foo.com": false, "file:test": false, "file:/test": false, "https://foo.com/aaa/../b": false,
 		"https://foo.com/aaa/./b": false, "https://foo.com/%2e%2e/b": false, "https://foo.com/b?x": false,
 		"https://u:p@foo.com/b": false,
+		// Escapes of a key, as Hive writes them, and what climbs if it is unescaped twice.
+		"file:///t/d=1%252F2/x": true, "s3://b/d=%255C%2501/x": true, "s3://b/100%25%20/x": true,
+		"file:///t/d=1%2F2/x": false, "file:///t/..%252F..%252Fx": false, "file:///t/a%252F..%252Fx": false, "file:///t/..%255cx": false,
+		"file:///t/%25252e%25252e/x": false,
 	} {
 		if _, err := Parse(url); (err == nil) != ok {
 			t.Errorf("Parse(%q): %v, want ok = %v", url, err, ok)

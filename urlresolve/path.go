@@ -42,9 +42,10 @@ func isControl(r rune) bool {
 const maxUnescape = 3
 
 // checkPath refuses a path that climbs, or that a store, a proxy or a file system might read as one that does.
-// The error names ref.
-func checkPath(ref, path string) error {
-	for range maxUnescape {
+// The error names ref. Of a reference of a shard no escape may stand for a slash or a control character, however often the path is
+// unescaped; a key that the caller names, such as the folder d=1%2F2 that Hive writes for a value with a slash, may hold escapes.
+func checkPath(ref, path string, reference bool) error {
+	for depth := range maxUnescape {
 		if climbs(path) {
 			return refuse(ref, "a dot segment")
 		}
@@ -55,7 +56,7 @@ func checkPath(ref, path string) error {
 		if plain == path {
 			return nil
 		}
-		if err := checkUnescaped(ref, path, plain); err != nil {
+		if err := checkUnescaped(ref, path, plain); err != nil && (reference || depth == 0) {
 			return err
 		}
 		if path = plain; !hasEscape(path) {
@@ -100,6 +101,7 @@ func climbs(path string) bool {
 	if strings.IndexFunc(path, func(c rune) bool { return c >= utf8.RuneSelf }) >= 0 {
 		path = lookalikes.Replace(path)
 	}
+	path = strings.ReplaceAll(path, `\`, "/")
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
 			return true

@@ -125,7 +125,7 @@ func ResolveIn(container, ref string, p Policy) (canonicalURL string, err error)
 	if !hasScheme(ref) {
 		return resolveRelative(container, ref)
 	}
-	l, err := Parse(ref)
+	l, err := parse(ref, true)
 	if err != nil {
 		return "", err
 	}
@@ -145,7 +145,7 @@ func ResolveIn(container, ref string, p Policy) (canonicalURL string, err error)
 }
 
 func resolveRelative(container, ref string) (string, error) {
-	if err := checkPath(ref, ref); err != nil {
+	if err := checkPath(ref, ref, true); err != nil {
 		return "", err
 	}
 	switch {

@@ -78,6 +78,7 @@ func TestRefused(t *testing.T) {
 		// Climbing.
 		"../f", "./f", "d/../f", "d/./f", ".", "..", "d/..", "%2E%2e/f", "%2e/f", "%2e.", ".%2E/f", "d/%2e%2e",
 		"..%2ff", "..%2Ff", "%2e%2e%2ff", "%2f", "d%2f..%2f..%2ff", "%252e%252e/f", "%25252e%25252e/f", "..%5cf", "..%255cf",
+		"d%252Ff", "d%255cf", "s3://bucket/tables/t/d%252Ff", "d%2501",
 		`a\..\x`, `..\x`, `\\host\share\f`, `\f`, "%c0%ae%c0%ae/f", "%c0%af", "\u2025/f", "\uff0e\uff0e/f",
 		"\u2024\u2024/f", "..\uff0ff", "%ef%bc%8e%ef%bc%8e/f", "d/..\u2215f",
 		// Absolute paths and other hosts.

@@ -59,6 +59,9 @@ func (s *csvSource) usualReader(col column) func(text []byte) bool {
 
 // cellReader appends the text of a CSV field to a column: scalars as they are, nested values as JSON.
 func cellReader(col column, numbers *numberText) func(text []byte) error {
+	if text, ok := col.(*textColumn); ok {
+		col = text.scalarColumn // cells are text as they are
+	}
 	c, ok := col.(*scalarColumn)
 	if !ok {
 		return func(text []byte) error {
