@@ -236,6 +236,20 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Items of lists of which none has one have no buffers.
+func TestSelectWithoutItems(t *testing.T) {
+	b := array.NewLargeListBuilder(memory.DefaultAllocator, arrow.StructOf(
+		arrow.Field{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, arrow.Field{Name: "s", Type: arrow.BinaryTypes.LargeString, Nullable: true},
+		arrow.Field{Name: "l", Type: arrow.LargeListOf(arrow.FixedWidthTypes.Boolean), Nullable: true}))
+	b.AppendNull()
+	b.Append(true)
+	b.AppendNull()
+	a := b.NewArray()
+	if got, want := array.MakeFromData(Select(a.Data(), []byte{0b110})), array.NewSlice(a, 1, 3); !equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Select gives the chosen slots of any array, of parts of one and of empty ones too.
 func TestSelect(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))

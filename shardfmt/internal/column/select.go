@@ -60,6 +60,9 @@ func lengthOf(runs []colstream.Range) (n int) {
 func selectRuns(d arrow.ArrayData, runs []colstream.Range) arrow.ArrayData {
 	n := lengthOf(runs)
 	typ := d.DataType()
+	if _, coded := typ.(*arrow.DictionaryType); n == 0 && !coded {
+		return nulls(typ, 0) // an empty array may lack its buffers
+	}
 	v := selectValidity(d, runs, n)
 	physical := typ
 	if x, ok := typ.(arrow.ExtensionType); ok {
