@@ -86,7 +86,7 @@ var changes = []command{
 	{name: "undrop", prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
 		_, err := r.tables.Undrop(r.ctx, flights)
 		return err
-	}, again: []error{catalog.ErrExists, catalog.ErrNotFound}, after: restored, either: true},
+	}, unlisted: []error{catalog.ErrNotFound}, again: []error{catalog.ErrExists, catalog.ErrNotFound}, after: restored, either: true},
 	{name: "recover", prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
 		at, _, err := r.client.ReadAll(r.ctx, r.url(metadataNote), 1<<10)
 		if err != nil {

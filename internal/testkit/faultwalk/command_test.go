@@ -44,6 +44,8 @@ type command struct {
 	rest *bool
 	// again are errors by which a second run may report that the first was done.
 	again []error
+	// unlisted are errors by which it reports that a list leaves out what it looks for.
+	unlisted []error
 }
 
 // commands are those of the main job.

@@ -150,16 +150,20 @@ func (w *walker) take(t *testing.T, s step) (struck bool) {
 	}
 	if err != nil {
 		w.failed++
-		w.classed(t, s.fault, err)
+		w.classed(t, s, err)
 	}
 	w.settled(t, s, r, err)
 	return struck
 }
 
-// classed holds an error to the classes that the fault may bring.
-func (w *walker) classed(t *testing.T, f *fault, err error) {
+// classed checks an error against the classes that the fault may bring to the command.
+func (w *walker) classed(t *testing.T, s step, err error) {
 	t.Helper()
+	f := s.fault
 	allowed := append([]error{blobio.ErrTransient, blobio.ErrThrottled, blobio.ErrUnknown, catalog.ErrUnknownOutcome}, f.brings...)
+	if f.hides && f.kind == "list" {
+		allowed = append(allowed, s.command.unlisted...)
+	}
 	if len(f.brings) > 0 && slices.Contains(f.brings, corrupt.ErrCorrupt) {
 		allowed = append(allowed, errDamage)
 	}
@@ -291,7 +295,7 @@ func (w *walker) takeUnresolvable(t *testing.T, c *command, everything bool) {
 	unresolvable := &fault{name: "a host that does not resolve"}
 	if err != nil {
 		w.failed++
-		w.classed(t, unresolvable, err)
+		w.classed(t, step{c, unresolvable, 0}, err)
 	}
 	w.settled(t, step{c, unresolvable, 0}, r, err)
 	if t.Failed() {

@@ -48,7 +48,7 @@ func (y *year) checkRequests() {
 	puts, reads := float64(y.appending.Puts)/appends, float64(y.appending.Gets+y.appending.Heads)/appends
 	lists := float64(y.appending.Lists) / appends
 	if y.state == "" && (puts > putsOfAppend || reads > readsOfAppend || lists > listsOfAppend) {
-		y.Errorf("an append makes %.2f writes, %.2f reads and %.2f lists, want %g, %d and %g at most", puts, reads, lists, putsOfAppend, readsOfAppend, listsOfAppend)
+		y.Errorf("an append makes %.2f writes, %.2f reads and %.2f lists, want %d, %d and %d at most", puts, reads, lists, putsOfAppend, readsOfAppend, listsOfAppend)
 	}
 	y.Logf("an append: %.2f writes, %.2f reads, %.2f lists, %.2f deletes; of the service an append: %.2f writes, %.2f reads, %.3f lists, %.2f deletes; %.2f and %.2f dollars for 525,600 of them",
 		puts, reads, lists, float64(y.appending.Deletes)/appends, float64(served.Puts)/appends, float64(served.Gets+served.Heads)/appends, float64(served.Lists)/appends,
