@@ -9,7 +9,7 @@ import (
 func fsst() {
 	const step, symbol = 16, 8
 	function("fsst", "func(dst, src *byte, room, n int, symbols *uint64, lengths *byte, count *byte) (written, read int)",
-		"decodes codes while there are 16 more of n, all of them below count, and 128 more bytes of room, of which eight are written for each",
+		"decodes codes while there are 16 more of n, all of them below count, and 128 more bytes of space, of which eight are written for each",
 		"code. It gives how many bytes it wrote and read.")
 	dst, src, room, n := pointer("dst"), pointer("src"), pointer("room"), pointer("n")
 	symbols, lengths := pointer("symbols"), pointer("lengths")
