@@ -60,14 +60,17 @@ column's type are printed; --strict refuses them too.`,
 			if err := dialect.options(a, &o.Source); err != nil {
 				return err
 			}
-			if err := o.Source.Validate(); err != nil {
-				return usageError{err}
+			if len(o.Source.Types) > 0 && schemaText != "" {
+				return errColumnOfSchema
 			}
 			o.MaxMemory, o.Source.MaxMemory = a.maxMemory, a.maxMemory
 			if o.From == "" {
 				if o.From, err = a.formatOf(cmd.Context(), args[0]); err != nil {
 					return err
 				}
+			}
+			if err := dialect.fit(o.From, o.Source); err != nil {
+				return err
 			}
 			bar, told := a.inputBar("convert", inputUnit(o.From))
 			o.Progress = told

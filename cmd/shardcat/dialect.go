@@ -8,21 +8,26 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// dialectFlags are those of text input: the encoding, and the dialect of CSV.
+// dialectFlags are those of text input: the encoding, the dialect of CSV, and the types of columns.
 type dialectFlags struct {
 	cmd                                                  *cobra.Command
 	quote, escape, comment, decimal, thousands, encoding string
-	skip, maxRejects                                     int
-	pad                                                  bool
+	comma, header, zone                                  string
+	columns, nulls, dateFormats                          []string
+	skip, maxRejects, inferRows                          int
+	pad, noHeader                                        bool
 	rejectFile                                           string
 	rejects                                              *rejectFile
 	warn                                                 func(string)
@@ -32,12 +37,25 @@ type dialectFlags struct {
 const defaultMaxRejects = 1000
 
 // dialectNames are the flags that sources of all kinds have.
-var dialectNames = []string{"quote", "escape", "comment", "skip", "pad", "decimal", "thousands", "encoding"}
+var dialectNames = []string{"quote", "escape", "comment", "skip", "pad", "decimal", "thousands", "encoding", "comma", "header", "no-header",
+	"null", "column", "infer-rows", "date-format", "time-zone"}
+
+// errColumnOfSchema refuses two sources of the type of a column.
+var errColumnOfSchema = usagef("--column can't be used with --schema: change the schema")
 
 // add declares the flags, with those for rejected records where a command has use for them.
 func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 	f.cmd = cmd
 	flags := cmd.Flags()
+	flags.StringArrayVar(&f.columns, "column", nil, "type of a column instead of the inferred one: 'NAME: TYPE' (repeatable)")
+	flags.IntVar(&f.inferRows, "infer-rows", fileio.DefaultInferRows, "number of records to infer types from; 0 reads all of them first")
+	flags.StringVar(&f.header, "header", "auto", "whether CSV files have a header: auto, yes or no")
+	flags.BoolVar(&f.noHeader, "no-header", false, "same as --header no")
+	flags.StringVar(&f.comma, "comma", "", "CSV field separator: one character, or comma, tab, semicolon, pipe, space, colon (default: detected)")
+	flags.StringArrayVar(&f.nulls, "null", nil, "CSV text that means null (repeatable; default: "+
+		strings.Join(fileio.DefaultNulls, " ")+", where a column holds no text)")
+	flags.StringArrayVar(&f.dateFormats, "date-format", nil, "strftime format of times in text, such as %d/%m/%Y; ISO 8601 is always accepted (repeatable)")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "time zone of times without one: UTC, Local or a name such as Europe/Berlin")
 	flags.StringVar(&f.quote, "quote", "", `quote of CSV fields: one character, or none to read quotes as text (default: ")`)
 	flags.StringVar(&f.escape, "escape", "", `CSV escape character, such as \ (default: none; quotes in quoted fields are doubled)`)
 	flags.StringVar(&f.comment, "comment", "", "CSV comment character (default: none)")
@@ -54,12 +72,30 @@ func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 	}
 }
 
-// unused refuses the flags for a format that is not text.
-func (f *dialectFlags) unused(kind fileio.Format) error {
-	for _, name := range dialectNames {
+// isText reports whether the flags of text apply to a format.
+func isText(kind fileio.Format) bool { return kind == fileio.NDJSON || kind == fileio.CSV }
+
+// unused refuses the flags, or those of some names, for a format that is not text.
+func (f *dialectFlags) unused(kind fileio.Format, names ...string) error {
+	if len(names) == 0 {
+		names = dialectNames
+	}
+	for _, name := range names {
 		if f.cmd.Flags().Changed(name) {
 			return usagef("--%s applies to text, but the input is %s", name, kind)
 		}
+	}
+	return nil
+}
+
+// fit refuses the flags that input of a format does not have.
+func (f *dialectFlags) fit(kind fileio.Format, o fileio.SourceOptions) error {
+	if !isText(kind) {
+		return f.unused(kind)
+	}
+	o.Format = kind
+	if err := o.Validate(); err != nil {
+		return usageError{err}
 	}
 	return nil
 }
@@ -84,6 +120,9 @@ func (f *dialectFlags) options(a *app, o *fileio.SourceOptions) error {
 		}
 	}
 	o.Skip, o.Pad, o.Encoding = f.skip, f.pad, fileio.Encoding(f.encoding)
+	if err := f.columnOptions(o); err != nil {
+		return err
+	}
 	if f.rejectFile == "" {
 		if f.cmd.Flags().Changed("max-rejects") {
 			return usagef("--max-rejects needs --reject-file")
@@ -98,6 +137,39 @@ func (f *dialectFlags) options(a *app, o *fileio.SourceOptions) error {
 	}
 	f.rejects, f.warn = &rejectFile{path: f.rejectFile, most: f.maxRejects}, a.warn
 	o.Reject = f.rejects.add
+	return nil
+}
+
+// columnOptions turns the flags for fields and their types into options of a source.
+func (f *dialectFlags) columnOptions(o *fileio.SourceOptions) (err error) {
+	o.InferRows, o.Nulls, o.DateFormats, o.Header = f.inferRows, f.nulls, f.dateFormats, fileio.Header(f.header)
+	switch {
+	case f.inferRows < 0:
+		return usagef("invalid argument %d for --infer-rows", f.inferRows)
+	case f.inferRows == 0:
+		o.InferRows = fileio.AllRows
+	}
+	if f.noHeader {
+		if o.Header == fileio.WithHeader {
+			return usagef("--no-header contradicts --header yes")
+		}
+		o.Header = fileio.NoHeader
+	}
+	if f.comma != "" {
+		if o.Comma, err = fileio.ParseComma(f.comma); err != nil {
+			return usagef("invalid argument for --comma: %w", err)
+		}
+	}
+	if o.TimeZone, err = time.LoadLocation(f.zone); err != nil {
+		return usagef("--time-zone: %w", err)
+	}
+	for _, column := range f.columns {
+		s, err := schema.Parse(column)
+		if err != nil {
+			return usagef("--column %s: %w", column, err)
+		}
+		o.Types = append(o.Types, s.Fields...)
+	}
 	return nil
 }
 

@@ -151,6 +151,9 @@ func TestGivenFlagsHaveAnEffect(t *testing.T) {
 		"shard write b.amudai.shard a.parquet --date-format %d", "shard write b.amudai.shard a.parquet --time-zone Europe/Berlin",
 		"shard write b.amudai.shard a.ndjson --types i64", "shard write b.amudai.shard a.ndjson --index-scope shard", "ingest t a.ndjson --header yes",
 		"ingest t a.ndjson --version 1", "convert a.ndjson b.ndjson --types i64", "convert a.ndjson b.parquet --page-rows 1",
+		"convert a.parquet b.arrow --comma ;", "convert a.parquet b.arrow --quote '", "convert a.parquet b.arrow --column a:Int64", "convert a.ndjson b.arrow --comma ;",
+		"convert a.ndjson b.arrow --null x", "shard cat a.parquet --infer-rows 5", "shard cat a.parquet --comma ;", "shard cat a.ndjson --header no",
+		"shard cat a.amudai.shard --column a:Int64", "convert a.ndjson b.arrow --column a:Int64 --schema a:Int64,b:String",
 		"convert a.parquet b.parquet --null-value a=1", "convert a.ndjson b.amudai.shard --filter bloom", "convert a.parquet b.ndjson --time-unit s",
 	} {
 		if code, said := runIn(t, strings.Fields(line)...); code != exitUsage {
@@ -159,7 +162,8 @@ func TestGivenFlagsHaveAnEffect(t *testing.T) {
 	}
 	for _, line := range []string{
 		"scan t --sample 1 --seed 7", "scan t --format arrow --time-unit ms", "convert a.parquet c.col --page-rows 1000", "compact t --dry-run",
-		"shard write c.amudai.shard a.csv --comma , --header yes --null x", "export t out.parquet --time-unit s", "shard cat a.parquet --format parquet --time-unit ms",
+		"shard write c.amudai.shard a.csv --comma , --header yes --null x", "export t out.parquet --time-unit s", "shard cat a.csv --comma , --header yes --null x --column a:String --infer-rows 1",
+		"convert a.csv d.arrow --comma , --header yes --null x --column a:String --infer-rows 1", "shard cat a.parquet --format parquet --time-unit ms",
 	} {
 		if code, said := runIn(t, strings.Fields(line)...); code != exitDone {
 			t.Errorf("%s: exit %d: %s", line, code, said)

@@ -50,6 +50,11 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 	if err := o.dialect.options(a, &source); err != nil {
 		return err
 	}
+	if !isText(o.kind) {
+		if err := o.dialect.unused(o.kind, "infer-rows"); err != nil {
+			return err
+		}
+	}
 	if err := source.Validate(); err != nil {
 		return usageError{err}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"strings"
-	"time"
 	_ "time/tzdata" // --time-zone knows its zones everywhere
 
 	"github.com/spf13/cobra"
@@ -15,12 +14,10 @@ import (
 
 // sourceFlags are those of reading files; shard write and ingest share them.
 type sourceFlags struct {
-	format, schema, unknown, guidOrder, comma, header, zone string
-	columns, nulls, dateFormats                             []string
-	inferRows                                               int
-	noHeader, dryRun                                        bool
-	formats                                                 formatFlags
-	dialect                                                 dialectFlags
+	format, schema, unknown, guidOrder string
+	dryRun                             bool
+	formats                            formatFlags
+	dialect                            dialectFlags
 }
 
 func (f *sourceFlags) add(cmd *cobra.Command) {
@@ -28,26 +25,15 @@ func (f *sourceFlags) add(cmd *cobra.Command) {
 	f.formats.add(cmd, false)
 	flags.StringVar(&f.format, "format", "", "input format: ndjson, csv, parquet, arrow, lance, cole or layer (default: detected)")
 	flags.StringVar(&f.schema, "schema", "", "schema: a JSON or YAML file, or inline text (default: inferred)")
-	flags.StringArrayVar(&f.columns, "column", nil, "type of a column instead of the inferred one: 'NAME: TYPE' (repeatable)")
 	flags.StringVar(&f.unknown, "unknown-fields", "error", "handling of fields missing from the schema: error, extend or drop")
-	flags.IntVar(&f.inferRows, "infer-rows", fileio.DefaultInferRows, "number of records to infer types from; 0 reads all of them first")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the inferred schema with examples without writing anything")
-	flags.StringVar(&f.header, "header", "auto", "whether CSV files have a header: auto, yes or no")
-	flags.BoolVar(&f.noHeader, "no-header", false, "same as --header no")
-	flags.StringVar(&f.comma, "comma", "", "CSV field separator: one character, or comma, tab, semicolon, pipe, space, colon (default: detected)")
 	f.dialect.add(cmd, true)
-	flags.StringArrayVar(&f.nulls, "null", nil, "CSV text that means null (repeatable; default: "+
-		strings.Join(fileio.DefaultNulls, " ")+", where a column holds no text)")
-	flags.StringArrayVar(&f.dateFormats, "date-format", nil, "strftime format of times in text, such as %d/%m/%Y; ISO 8601 is always accepted (repeatable)")
-	flags.StringVar(&f.zone, "time-zone", "UTC", "time zone of times without one: UTC, Local or a name such as Europe/Berlin")
 	flags.StringVar(&f.guidOrder, "guid-order", "rfc", "byte order of guids in text: rfc or microsoft")
 }
 
 // options turns the flags into options of a source.
 func (f *sourceFlags) options(a *app) (fileio.SourceOptions, error) {
-	o := fileio.SourceOptions{
-		InferRows: f.inferRows, Nulls: f.nulls, DateFormats: f.dateFormats, Header: fileio.Header(f.header), Stdin: a.stdin, MaxMemory: a.maxMemory, Warn: a.warn,
-	}
+	o := fileio.SourceOptions{Stdin: a.stdin, MaxMemory: a.maxMemory, Warn: a.warn}
 	var err error
 	if o.Format, err = inputFormat(f.format); err != nil {
 		return o, err
@@ -58,8 +44,14 @@ func (f *sourceFlags) options(a *app) (fileio.SourceOptions, error) {
 	if o.GuidOrder, err = guidOrder(f.guidOrder); err != nil {
 		return o, err
 	}
-	if err = f.textOptions(a, &o); err != nil {
+	if err = f.dialect.options(a, &o); err != nil {
 		return o, err
+	}
+	if f.dryRun {
+		o.Reject = ignoring(o.Reject)
+	}
+	if len(o.Types) > 0 && f.schema != "" {
+		return o, errColumnOfSchema
 	}
 	if o.Settings, _, err = f.formats.values(); err != nil {
 		return o, err
@@ -71,47 +63,6 @@ func (f *sourceFlags) options(a *app) (fileio.SourceOptions, error) {
 		return o, usageError{err}
 	}
 	return o, nil
-}
-
-// textOptions turns the flags for text into options of a source.
-func (f *sourceFlags) textOptions(a *app, o *fileio.SourceOptions) (err error) {
-	switch {
-	case f.inferRows < 0:
-		return usagef("invalid argument %d for --infer-rows", f.inferRows)
-	case f.inferRows == 0:
-		o.InferRows = fileio.AllRows
-	}
-	if f.noHeader {
-		if o.Header == fileio.WithHeader {
-			return usagef("--no-header contradicts --header yes")
-		}
-		o.Header = fileio.NoHeader
-	}
-	if f.comma != "" {
-		if o.Comma, err = fileio.ParseComma(f.comma); err != nil {
-			return usagef("invalid argument for --comma: %w", err)
-		}
-	}
-	if err = f.dialect.options(a, o); err != nil {
-		return err
-	}
-	if f.dryRun {
-		o.Reject = ignoring(o.Reject)
-	}
-	if o.TimeZone, err = time.LoadLocation(f.zone); err != nil {
-		return usagef("--time-zone: %w", err)
-	}
-	for _, column := range f.columns {
-		s, err := schema.Parse(column)
-		if err != nil {
-			return usagef("--column %s: %w", column, err)
-		}
-		o.Types = append(o.Types, s.Fields...)
-	}
-	if len(o.Types) > 0 && f.schema != "" {
-		return usagef("--column can't be used with --schema: change the schema")
-	}
-	return nil
 }
 
 // ignoring takes rejected records without a word, where they are rejected: of a pass that only looks at the types.
