@@ -52,9 +52,9 @@ type ScanOptions struct {
 	// Ahead, if not nil, is what several scans fetch ahead together; without it each scan of a remote store fetches up to 64 MiB ahead,
 	// or a sixteenth of its memory. Turn, if not nil, is closed when the scan may begin to decode; before that it fetches only what
 	// it begins with.
-	// Place is that of the scan among those that share Ahead, in the order of their turns.
 	Ahead *ReadAhead
 	Turn  <-chan struct{}
+	// Place is that of the scan among those that share Ahead, in the order of their turns.
 	Place int
 	// Stats, if not nil, is added to when the scan has ended.
 	Stats *ScanStats

@@ -37,9 +37,9 @@ type Request struct {
 	All bool
 	// Ahead bounds what is fetched before its turn; nil for the scan by itself. Turn, if not nil, is closed when the scan may begin to
 	// decode, for whose first stripe bytes are fetched before.
-	// Place is that of the scan among those that share Ahead, in the order of their turns.
 	Ahead *Ahead
 	Turn  <-chan struct{}
+	// Place is that of the scan among those that share Ahead, in the order of their turns.
 	Place int
 	// Sift, if not nil, asks term filters which of some stripes may have rows that match, and gives those, in order. Its
 	// requests are made through store.
