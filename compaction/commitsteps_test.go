@@ -49,10 +49,10 @@ func TestMetadataSteps(t *testing.T) {
 		}
 		return done.Rows
 	}
-	type steps struct{ appends, countSteps, appendSteps int }
-	cases := []steps{{99, 4, 8}, {100, 4, 10}}
+	type steps struct{ appends, countSteps, appendSteps, appendRequests int }
+	cases := []steps{{99, 4, 8, 16}, {100, 4, 9, 18}, {101, 4, 9, 18}}
 	if os.Getenv("SHARDCAT_FULL") != "" {
-		cases = append(cases, steps{1000, 4, 8})
+		cases = append(cases, steps{1000, 5, 9, 18}, steps{10_000, 6, 9, 18})
 	}
 	for _, c := range cases {
 		s := newSlowStore(t)
@@ -64,8 +64,8 @@ func TestMetadataSteps(t *testing.T) {
 		}
 		got = s.measure(t, append100)
 		t.Logf("an append after %d: %+v", c.appends, got)
-		if got.steps > c.appendSteps || got.rows != 100 {
-			t.Errorf("an append after %d: %+v, want at most %d steps", c.appends, got, c.appendSteps)
+		if got.steps > c.appendSteps || got.requests > int64(c.appendRequests) || got.rows != 100 {
+			t.Errorf("an append after %d: %+v, want at most %d steps and %d requests", c.appends, got, c.appendSteps, c.appendRequests)
 		}
 	}
 }
@@ -120,6 +120,8 @@ func TestAppendRequests(t *testing.T) {
 		{"a store that states no checksums, 1 snapshot", memblob.New(), 1, [2]int64{8, 16}, [2]int64{6, 15}},
 		{"a store that proves what it took, 1 snapshot", blobtest.Receipts{Bucket: memblob.New()}, 1, [2]int64{7, 11}, [2]int64{5, 10}},
 		{"a store that proves what it took, 90 snapshots", blobtest.Receipts{Bucket: memblob.New()}, 90, [2]int64{7, 11}, [2]int64{5, 10}},
+		{"a store that proves what it took, 100 snapshots", blobtest.Receipts{Bucket: memblob.New()}, 100, [2]int64{8, 12}, [2]int64{6, 11}},
+		{"a store that proves what it took, 150 snapshots", blobtest.Receipts{Bucket: memblob.New()}, 150, [2]int64{8, 12}, [2]int64{6, 11}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSlowStore(t)

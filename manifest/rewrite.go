@@ -9,10 +9,11 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
 )
 
-// When so many manifests of one spec are small, they are merged: Iceberg's properties of a table and their defaults. Small is
-// what has less than half of the target size; so what a merge has filled is left alone by the next one.
+// When so many manifests of one spec are small, they are merged, or an append takes over the newest: Iceberg's properties of a table and their
+// defaults. Small is what has less than half of the target size; so what a merge has filled is left alone by the next one.
 const (
 	mergeCountProperty = "commit.manifest.min-count-to-merge"
 	mergeBytesProperty = "commit.manifest.target-size-bytes"
@@ -195,7 +196,19 @@ func (s *stager) writeManifest(specID int, fill func(*iceberg.ManifestWriter) er
 // addEntries writes the added entries, one manifest per partition spec.
 func (s *stager) addEntries() error {
 	for _, id := range specIDs(s.change.Add) {
-		err := s.writeManifest(id, func(w *iceberg.ManifestWriter) error {
+		earlier, err := s.takeNewest(id)
+		if err != nil {
+			return err
+		}
+		err = s.writeManifest(id, func(w *iceberg.ManifestWriter) error {
+			for _, e := range earlier {
+				if e.Status() == iceberg.EntryStatusDELETED {
+					continue
+				}
+				if err := w.Existing(e); err != nil {
+					return err
+				}
+			}
 			for _, e := range s.change.Add {
 				if e.SpecID != id {
 					continue
@@ -219,24 +232,72 @@ func (s *stager) addEntries() error {
 	return nil
 }
 
-// compactManifests merges the small manifests of earlier snapshots when there are too many of them.
-func (s *stager) compactManifests() error {
-	properties := s.Metadata.Properties()
-	target := int64(max(1, properties.GetInt(mergeBytesProperty, mergeBytes)))
+// smallManifests are the manifests of earlier snapshots that have less than half of the target size, by partition spec.
+func (s *stager) smallManifests() map[int32][]iceberg.ManifestFile {
 	small := map[int32][]iceberg.ManifestFile{}
 	for _, m := range s.manifests {
-		if m.SnapshotID() != s.snapshot.SnapshotID && m.Length() < target/2 {
+		if m.SnapshotID() != s.snapshot.SnapshotID && m.Length() < s.targetBytes()/2 {
 			small[m.PartitionSpecID()] = append(small[m.PartitionSpecID()], m)
 		}
 	}
-	for spec, group := range small {
-		if len(group) < max(2, properties.GetInt(mergeCountProperty, mergeCount)) {
+	return small
+}
+
+func (s *stager) targetBytes() int64 {
+	return int64(max(1, s.Metadata.Properties().GetInt(mergeBytesProperty, mergeBytes)))
+}
+
+func (s *stager) tooMany(group []iceberg.ManifestFile) bool {
+	return len(group) >= max(2, s.Metadata.Properties().GetInt(mergeCountProperty, mergeCount))
+}
+
+// takesNewest reports whether the change takes over the newest small manifest of a partition spec instead of merging all of them: an append
+// of fewer entries than the manifests that a merge would read.
+func (s *stager) takesNewest(specID int, group []iceberg.ManifestFile) bool {
+	added := 0
+	for _, e := range s.change.Add {
+		if e.SpecID == specID {
+			added++
+		}
+	}
+	return s.change.Operation == table.OpAppend && !s.change.CheckDuplicates && added < len(group)
+}
+
+// takeNewest removes the newest small manifest of a partition spec from the snapshot and returns its entries, for the manifest of the append.
+// Where there are too many small manifests, the newest one grows in this way until it has as many entries as there are small manifests, so
+// that n appends leave manifests of the order of the square root of n, and each append reads at most one.
+func (s *stager) takeNewest(specID int) ([]iceberg.ManifestEntry, error) {
+	group := s.smallManifests()[int32(specID)]
+	if !s.tooMany(group) || !s.takesNewest(specID, group) {
+		return nil, nil
+	}
+	newest := group[len(group)-1]
+	if int(newest.AddedDataFiles())+int(newest.ExistingDataFiles()) >= len(group) {
+		return nil, nil
+	}
+	entries, err := Entries(s.FS, newest)
+	if err != nil {
+		return nil, err
+	}
+	s.drop(newest)
+	return entries, nil
+}
+
+// drop leaves manifests out of the snapshot.
+func (s *stager) drop(group ...iceberg.ManifestFile) {
+	s.manifests = slices.DeleteFunc(s.manifests, func(m iceberg.ManifestFile) bool {
+		return slices.ContainsFunc(group, func(g iceberg.ManifestFile) bool { return g.FilePath() == m.FilePath() })
+	})
+}
+
+// compactManifests merges the small manifests of earlier snapshots when there are too many of them.
+func (s *stager) compactManifests() error {
+	for spec, group := range s.smallManifests() {
+		if !s.tooMany(group) || s.takesNewest(int(spec), group) {
 			continue
 		}
-		s.manifests = slices.DeleteFunc(s.manifests, func(m iceberg.ManifestFile) bool {
-			return slices.ContainsFunc(group, func(g iceberg.ManifestFile) bool { return g.FilePath() == m.FilePath() })
-		})
-		if err := s.mergeManifests(int(spec), group, target); err != nil {
+		s.drop(group...)
+		if err := s.mergeManifests(int(spec), group, s.targetBytes()); err != nil {
 			return err
 		}
 	}

@@ -236,27 +236,73 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
+// TestManifestsAreMerged: appends of one entry each leave manifests of the order of the square root of their number, each of which holds
+// entries that follow one another; a large append, and any change that is no append, merges the small ones.
 func TestManifestsAreMerged(t *testing.T) {
 	b := newBench(t, nil)
-	for i := range mergeCount + 2 {
-		b.commit(Change{Operation: table.OpAppend, Add: []*Entry{fake(i)}})
-	}
-	manifests, err := b.meta.CurrentSnapshot().Manifests(io.LocalFS{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The 101st append finds 100 small ones and merges them; the 102nd finds two.
-	if len(manifests) != 3 {
-		t.Errorf("%d manifests after %d appends, want 3", len(manifests), mergeCount+2)
-	}
-	live := b.live()
-	if len(live) != mergeCount+2 {
-		t.Fatalf("%d entries", len(live))
-	}
-	for i, e := range live {
-		if e.Path != fake(i).Path || e.Sequence != int64(i+1) || e.Private != fake(i).Private {
-			t.Fatalf("entry %d is now %+v", i, e)
+	b.clock = b.clock.Add(-time.Hour) // a change of properties is made now
+	b.commit(Change{Operation: table.OpAppend, Add: []*Entry{fake(0)}})
+	mergeFrom := func(manifests string) {
+		t.Helper()
+		var err error
+		b.meta, err = table.UpdateTableMetadata(b.meta, []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{mergeCountProperty: manifests})}, "")
+		if err != nil {
+			t.Fatal(err)
 		}
+	}
+	mergeFrom("10")
+	const appends = 80
+	for i := range appends - 1 {
+		b.commit(Change{Operation: table.OpAppend, Add: []*Entry{fake(i + 1)}})
+	}
+	files := func() []iceberg.ManifestFile {
+		t.Helper()
+		manifests, err := b.meta.CurrentSnapshot().Manifests(io.LocalFS{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return manifests
+	}
+	sizes := func() (out []int) {
+		for _, m := range files() {
+			out = append(out, int(m.AddedDataFiles()+m.ExistingDataFiles()))
+		}
+		return out
+	}
+	if got := sizes(); !slices.Equal(got, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 10, 11, 12, 13, 14, 11}) {
+		t.Errorf("entries of the manifests after %d appends: %v", appends, got)
+	}
+	check := func(n int) {
+		t.Helper()
+		live := b.live()
+		if len(live) != n {
+			t.Fatalf("%d entries, want %d", len(live), n)
+		}
+		for i, e := range live {
+			if e.Path != fake(i).Path || e.Sequence < 1 || e.Private != fake(i).Private || i < appends && e.Sequence != int64(i+1) {
+				t.Fatalf("entry %d is now %+v", i, e)
+			}
+		}
+	}
+	check(appends)
+	var many []*Entry
+	for i := range 15 {
+		many = append(many, fake(appends+i))
+	}
+	b.commit(Change{Operation: table.OpAppend, Add: many})
+	if got := sizes(); !slices.Equal(slices.Sorted(slices.Values(got)), []int{15, appends}) {
+		t.Errorf("entries of the manifests after a large append: %v", got)
+	}
+	for i := range 8 {
+		b.commit(Change{Operation: table.OpAppend, Add: []*Entry{fake(appends + 15 + i)}})
+	}
+	mergeFrom("5")
+	last := fake(appends + 15 + 7)
+	again := *last
+	again.Path += "2"
+	b.commit(Change{Operation: table.OpReplace, Add: []*Entry{&again}, Remove: []string{last.Path}})
+	if got := sizes(); len(got) != 3 {
+		t.Errorf("entries of the manifests after a replace: %v, want 3", got)
 	}
 }
 
