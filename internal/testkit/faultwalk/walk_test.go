@@ -44,48 +44,58 @@ type walker struct {
 	world *world
 	// commands are those that the store's catalog has.
 	commands []command
-	// printed by a run without faults, and requests it made by kind; by command.
-	printed  map[string][]string
-	requests map[string]func(kind string) int
+	learned  map[string]untouched // by command
 	steps    int
 	struck   int // steps in which the fault came to pass
 	failed   int // commands that ended with an error
 }
 
-// newWalker runs every command once, untouched.
+// untouched is what a run of a command without faults printed, and how many requests of each kind it made.
+type untouched struct {
+	printed  []string
+	requests map[string]int
+}
+
+// newWalker has the commands of a store's catalog.
 func newWalker(t *testing.T, at *store) *walker {
 	t.Helper()
-	w := &walker{world: newWorld(t, at), printed: map[string][]string{}, requests: map[string]func(string) int{}}
+	w := &walker{world: newWorld(t, at), learned: map[string]untouched{}}
 	for _, c := range commands {
 		if c.rest == nil || *c.rest == (at.name == "rest") {
 			w.commands = append(w.commands, c)
 		}
 	}
-	for i := range w.commands {
-		c := &w.commands[i]
-		w.world.reset(t)
-		w.prepare(t, c)
-		attach, requests, lift := at.broken(t, "")
-		r := w.world.session(t, func(_ *testing.T, s *blobio.Client) { attach(s) })
-		r.job = "untouched"
-		if err := c.run(r); err != nil {
-			t.Fatalf("%s, untouched: %v", c.name, err)
-		}
-		r.close()
-		lift()
-		counts := map[string]int{}
-		for _, kind := range []string{"any", "get", "list", "load", "commit"} {
-			counts[kind] = requests(kind)
-		}
-		w.printed[c.name], w.requests[c.name] = r.out, func(kind string) int { return counts[kind] }
-		if got, want := w.world.observe(t), w.expected(c); !got.equal(want) {
-			t.Fatalf("%s, untouched: %v, want %v", c.name, got, want)
-		}
-		if c.shared {
-			w.world.checkShared(t)
-		}
-	}
 	return w
+}
+
+// untouched is what a command does without faults, by a run of it where there was none yet.
+func (w *walker) untouched(t *testing.T, c *command) untouched {
+	t.Helper()
+	if known, ok := w.learned[c.name]; ok {
+		return known
+	}
+	w.world.reset(t)
+	w.prepare(t, c)
+	attach, requests, lift := w.world.store.broken(t, "")
+	r := w.world.session(t, func(_ *testing.T, s *blobio.Client) { attach(s) })
+	r.job = "untouched"
+	if err := c.run(r); err != nil {
+		t.Fatalf("%s, untouched: %v", c.name, err)
+	}
+	r.close()
+	lift()
+	known := untouched{r.out, map[string]int{}}
+	for _, kind := range []string{"any", "get", "list", "load", "commit"} {
+		known.requests[kind] = requests(kind)
+	}
+	w.learned[c.name] = known
+	if got, want := w.world.observe(t), w.expected(c); !got.equal(want) {
+		t.Fatalf("%s, untouched: %v, want %v", c.name, got, want)
+	}
+	if c.shared {
+		w.world.checkShared(t)
+	}
+	return known
 }
 
 // before is the state before a command.
@@ -183,8 +193,11 @@ func (w *walker) settled(t *testing.T, s step, r *session, err error) {
 	t.Helper()
 	c := s.command
 	if c.after == nil {
-		if err == nil && !slices.Equal(r.out, w.printed[c.name]) {
-			t.Errorf("printed %q, want %q", r.out, w.printed[c.name])
+		if err != nil {
+			return
+		}
+		if want := w.untouched(t, c).printed; !slices.Equal(r.out, want) {
+			t.Errorf("printed %q, want %q", r.out, want)
 		}
 		return
 	}
@@ -228,25 +241,15 @@ func (w *walker) whole(t *testing.T, part, parts int) {
 	}
 }
 
-// cases is how many steps a whole walk has: a run for each request, and one that makes fewer.
-func (w *walker) cases() (total int) {
-	for i := range w.commands {
-		for j := range w.world.store.faults {
-			total += 1 + w.requests[w.commands[i].name](w.world.store.faults[j].counted())
-		}
-	}
-	return total
-}
-
 // sample takes some steps of the walk: with as many steps as commands and faults, each of them has its turn.
 func (w *walker) sample(t *testing.T, random *rand.Rand, steps int) {
 	faults := w.world.store.faults
 	for i, f := range random.Perm(steps) {
 		s := step{&w.commands[i%len(w.commands)], &faults[f%len(faults)], 1}
-		most := w.requests[s.command.name](s.fault.counted())
+		most := w.untouched(t, s.command).requests[s.fault.counted()]
 		for k := 0; most == 0; k++ { // no lists, say
 			s.command = &w.commands[k]
-			most = w.requests[s.command.name](s.fault.counted())
+			most = w.untouched(t, s.command).requests[s.fault.counted()]
 		}
 		s.n += random.IntN(most)
 		w.take(t, s)
@@ -337,7 +340,7 @@ func TestWalk(t *testing.T) {
 					number, _ := seed.Of(t)
 					w.sample(t, rand.New(rand.NewPCG(number, uint64(i))), at.steps)
 				}
-				t.Logf("%d faults injected in %d runs of %d, %d of which ended with an error", w.struck, w.steps, w.cases(), w.failed)
+				t.Logf("%d faults injected in %d runs of %d commands, %d of which ended with an error", w.struck, w.steps, len(w.learned), w.failed)
 				if w.struck*2 < w.steps {
 					t.Errorf("only %d of %d runs met their fault", w.struck, w.steps)
 				}
