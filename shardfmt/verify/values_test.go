@@ -103,7 +103,11 @@ func TestColumnsSideBySide(t *testing.T) {
 	if len(want) != 2*auditedColumns/3+1 || !strings.Contains(want[1], `stripe 0, field "c3"`) || !strings.Contains(want[len(want)-1], "of the shard") {
 		t.Fatalf("%q", want)
 	}
-	for range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
 		if got := auditOf(t, client, url, 8, 0); strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Fatalf("%q with 8 workers, %q with one", got, want)
 		}
@@ -118,9 +122,15 @@ func TestColumnsSideBySideInLittleMemory(t *testing.T) {
 	texts(t, client, url, func(int, int, *columnpkg.Encoded) {})
 	least := int64(1 << 14)
 	for len(auditOf(t, client, url, 1, least)) > 0 {
-		least += least / 4
+		if least += least / 4; testing.Short() {
+			least += least
+		}
 	}
-	for range 5 {
+	rounds := 5
+	if testing.Short() {
+		rounds = 2
+	}
+	for range rounds {
 		if got := auditOf(t, client, url, 8, least); len(got) > 0 {
 			t.Fatalf("%d bytes suffice for one worker, and not for eight: %q", least, got)
 		}
