@@ -69,6 +69,8 @@ type asker struct {
 	shard  *Shard
 	filter *filter.Bound
 	meter  blobio.Meter
+	// words: all questions are about words.
+	words bool
 
 	mu     sync.Mutex
 	fields []uint32
@@ -81,8 +83,9 @@ func (s *Shard) asks(f *filter.Bound) *asker {
 	if f == nil || !f.Asks() {
 		return nil
 	}
-	a := &asker{shard: s, filter: f}
+	a := &asker{shard: s, filter: f, words: true}
 	_, _, _ = f.Candidates(func(q filter.Question) ([]filter.Range, bool, error) {
+		a.words = a.words && (q.Kind == filter.HasTerm || q.Kind == filter.HasTermPrefix)
 		if q.Kind != filter.All {
 			a.fields = append(a.fields, q.Path[len(q.Path)-1].ID)
 		}

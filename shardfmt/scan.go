@@ -203,7 +203,7 @@ func (s *Shard) request(ctx context.Context, o *ScanOptions) (*scan.Request, err
 	q.RuledOut = o.RuledOut
 	if !o.IgnoreIndexes {
 		if a := s.asks(o.Filter); a != nil {
-			q.Candidates, q.Covered = a.candidates, a.covered
+			q.Candidates, q.Covered, q.Words = a.candidates, a.covered, a.words
 			if q.RuledOut == nil {
 				q.Sift = a.sift
 			}

@@ -11,16 +11,21 @@ import (
 
 // leastIndexed is the size of the filter's columns from which on indexes of a local store are read: reading less is cheaper. Those of a
 // remote one are read from leastRemote on: an index costs at least two requests, one after the other, and less than that is
-// read in one.
+// read in one. Those of words are read from leastWords on: their lists and the rows take two requests more, and a request costs as much
+// as a mebibyte.
 const (
 	leastIndexed = 4 << 10
 	leastRemote  = smallColumns
+	leastWords   = 2 << 20
 )
 
 // worthIndexes reports whether indexes are read where the filter's columns have so many bytes.
 func (p *plan) worthIndexes(bytes uint64) bool {
 	if p.local || p.covered {
 		return bytes >= leastIndexed
+	}
+	if p.q.Words {
+		return bytes >= leastWords
 	}
 	return bytes >= leastRemote
 }

@@ -46,6 +46,8 @@ type Request struct {
 	Sift func(ctx context.Context, store meta.Store, stripes []int) ([]int, error)
 	// Candidates, if not nil, asks the indexes of a stripe. Its requests are made through store.
 	Candidates func(ctx context.Context, store meta.Store, stripe int) (Candidates, error)
+	// Words: the filter asks indexes for words only.
+	Words bool
 	// Covered, if not nil, reports whether one index answers the filter for all stripes at once.
 	Covered func(ctx context.Context, store meta.Store) bool
 }
