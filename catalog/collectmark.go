@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -159,7 +160,7 @@ func (r *unreadRoot) namedBy(by *Remain) string {
 	if len(by.Snapshots) == 1 {
 		return fmt.Sprintf("snapshot %d", by.Snapshots[0])
 	}
-	return fmt.Sprintf("snapshot %d (and %d others)", by.Snapshots[0], len(by.Snapshots)-1)
+	return fmt.Sprintf("snapshot %d (and %s)", by.Snapshots[0], plural.Count(len(by.Snapshots)-1, "other"))
 }
 
 // wayOut reports how the snapshots that need a lost root are given up.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 )
@@ -29,9 +30,9 @@ func (d *Damage) all() bool { return len(d.Stripes) >= d.Of }
 // String is the damage in one line.
 func (d *Damage) String() string {
 	if d.all() {
-		return fmt.Sprintf("%s: %d rows can't be read: %s", d.Shard, d.Rows, d.Why)
+		return fmt.Sprintf("%s: %s can't be read: %s", d.Shard, plural.Count(d.Rows, "row"), d.Why)
 	}
-	return fmt.Sprintf("%s: %d rows of %d of its %d stripes can't be read: %s", d.Shard, d.Rows, len(d.Stripes), d.Of, d.Why)
+	return fmt.Sprintf("%s: %s of %d of its %s can't be read: %s", d.Shard, plural.Count(d.Rows, "row"), len(d.Stripes), plural.Count(d.Of, "stripe"), d.Why)
 }
 
 // leaveOut reads all shards of the plan once and takes from it the stripes that can't be read, which it notes in Damaged.

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/plural"
 )
 
 // namespaceOf reads a namespace; parts are separated by dots.
@@ -79,7 +80,7 @@ func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
 	below = slices.DeleteFunc(below, func(ns []string) bool { return len(ns) <= len(ident) })
 	switch {
 	case len(tables) > 0:
-		return fmt.Errorf("%w: namespace %s holds %d tables, the first is %s", ErrConflict, namespace, len(tables), tables[0])
+		return fmt.Errorf("%w: namespace %s holds %s, the first is %s", ErrConflict, namespace, plural.Count(len(tables), "table"), tables[0])
 	case len(below) > 0:
 		return fmt.Errorf("%w: namespace %s holds the namespace %s", ErrConflict, namespace, join(below[0]))
 	}

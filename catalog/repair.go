@@ -12,6 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -218,7 +219,7 @@ func (t *Table) repairShard(ctx context.Context, e *manifest.Entry, faults []Tab
 		r.drop(lost)
 	}
 	if r.Lost > 0 && !o.AcceptLoss {
-		r.Action, r.Why = RepairNone, fmt.Sprintf("%d of its %d rows can't be read (%s); --accept-loss drops them", r.Lost, r.Rows, r.Why)
+		r.Action, r.Why = RepairNone, fmt.Sprintf("%d of its %s can't be read (%s); --accept-loss drops them", r.Lost, plural.Count(r.Rows, "row"), r.Why)
 	}
 	if o.DryRun || r.Action == RepairNone {
 		return r, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -42,7 +43,7 @@ func (t *Table) checkRequired(ctx context.Context, kind string, entries []*manif
 			switch {
 			case known && nulls == 0:
 			case known:
-				return t.refuseNulls(n, e, fmt.Sprintf("%d of %d rows are", nulls, e.Records))
+				return t.refuseNulls(n, e, fmt.Sprintf("%d of %s are", nulls, plural.Count(e.Records, "row")))
 			case kind == jobRegister:
 				return fmt.Errorf("%w: table %s: column %q was made required concurrently; register again", ErrConflict, t.name, n.Name)
 			case kind == jobUpsert, kind == jobOverwrite: // a shard of which rows were marked as deleted
@@ -162,7 +163,7 @@ func (t *Table) proveRequired(ctx context.Context, shard *shardfmt.Shard, ids []
 		}
 		known, nulls := t.nullsOf(e, n)
 		if !n.Nullable && known && nulls > 0 {
-			return t.refuseNulls(n, e, fmt.Sprintf("%d of %d rows are", nulls, e.Records))
+			return t.refuseNulls(n, e, fmt.Sprintf("%d of %s are", nulls, plural.Count(e.Records, "row")))
 		}
 		if (n.Nullable || known) && !slices.ContainsFunc(t.demanding(n), func(id int) bool {
 			may, has := optional[id]

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -168,8 +169,8 @@ func (j *Job) compare(ctx context.Context) error {
 		j.result.Output = e.Path
 	}
 	if records != j.group.Records {
-		return fmt.Errorf("%w: %s and %d others have %d live records, their output (%s) has %d",
-			ErrContent, j.group.Inputs.Paths()[0], j.group.Inputs.Len()-1, j.group.Records, j.result.Output, records)
+		return fmt.Errorf("%w: %s and %s have %s, their output (%s) has %d",
+			ErrContent, j.group.Inputs.Paths()[0], plural.Count(j.group.Inputs.Len()-1, "other"), plural.Count(j.group.Records, "live record"), j.result.Output, records)
 	}
 	if j.o.Check {
 		return checkContent(ctx, j.table, j.group, j.entries)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -305,7 +306,7 @@ func (p *planner) close(c *class, r *run, why string) {
 	g := Group{
 		Mode: Concat, HeldBytes: r.held, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, Inputs: p.inputs(r),
-		Reason: fmt.Sprintf("%d shards below the target; ends because of %s", len(r.inputs), why),
+		Reason: fmt.Sprintf("%s below the target; ends because of %s", plural.Count(len(r.inputs), "shard"), why),
 		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.stripes, r.bytes),
 	}
 	p.plan.Groups = append(p.plan.Groups, g)

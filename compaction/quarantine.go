@@ -14,6 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/plural"
 )
 
 // Quarantine are the shards of a table that a failing group consists of: they are left out of plans for a while, so that the other
@@ -256,6 +257,6 @@ func (q *Quarantine) problem() string {
 		shards += len(g.Inputs)
 	}
 	first, _, _ := strings.Cut(groups[0].Reason, "\n")
-	return fmt.Sprintf("%d groups of %d shards are in quarantine, the next until %s, because: %s",
-		len(groups), shards, groups[0].Until.Format(time.RFC3339), first)
+	return fmt.Sprintf("in quarantine: %s of %s, the next until %s, because: %s",
+		plural.Count(len(groups), "group"), plural.Count(shards, "shard"), groups[0].Until.Format(time.RFC3339), first)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/shardcat/shardcat/internal/plural"
 )
 
 // limitBytes leaves out the groups that would move more data than one run may.
@@ -48,9 +50,9 @@ func (p *planner) explain() {
 // groups is a number of groups with its verb.
 func groups(n int, one, more string) string {
 	if n == 1 {
-		return "1 group " + one
+		more = one
 	}
-	return fmt.Sprintf("%d groups %s", n, more)
+	return plural.Count(n, "group") + " " + more
 }
 
 func (p *planner) unmet(format string, args ...any) {

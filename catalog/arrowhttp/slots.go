@@ -59,7 +59,7 @@ func clientOf(r *http.Request, proxies []netip.Prefix) string {
 func (s *slots) busy() *problem {
 	return &problem{
 		Status: http.StatusServiceUnavailable, Code: "busy", retryAfter: max(time.Second, s.patience),
-		Detail: fmt.Sprintf("server busy: all response slots are in use and %d requests are queued; retry after the delay of Retry-After", s.places.Waiting()),
+		Detail: fmt.Sprintf("server busy: all response slots are in use, queued: %d; retry after the delay of Retry-After", s.places.Waiting()),
 	}
 }
 

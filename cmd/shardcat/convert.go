@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
@@ -140,7 +140,7 @@ func (a *app) printConverted(r *convert.Result) error {
 		}
 		a.printf("lost: %s%s", where, n.What)
 		if n.Count > 0 {
-			a.printf(" (%d values)", n.Count)
+			a.printf(" (%s)", plural.Count(n.Count, "value"))
 		}
 		a.printf("\n")
 	}

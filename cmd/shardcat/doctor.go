@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
+	"github.com/shardcat/shardcat/internal/plural"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -111,9 +112,9 @@ func (a *app) examineCatalog(ctx context.Context) *storecheck.Report {
 		find("tables", storecheck.OK, "", "no table yet")
 	case bad > 0:
 		find("tables", storecheck.Warning, "nothing, if they are tables of other engines; else see the error of shardcat table describe T",
-			"%d of %d tables can't be loaded: %s", bad, len(looked), oneLine(failed))
+			"%d of %s can't be loaded: %s", bad, plural.Count(len(looked), "table"), oneLine(failed))
 	default:
-		find("tables", storecheck.OK, "", "%d tables, %d of them were loaded", len(names), len(looked))
+		find("tables", storecheck.OK, "", "%s, %d loaded", plural.Count(len(names), "table"), len(looked))
 	}
 	return r
 }

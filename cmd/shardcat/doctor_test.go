@@ -121,7 +121,7 @@ func TestDoctorLoadsTables(t *testing.T) {
 	if code, _, stderr := runOn(t, append(at, "ingest", "t", filepath.Join(dir, "a.csv"), "--create")...); code != exitDone {
 		t.Fatal(stderr)
 	}
-	if code, out, _ := runOn(t, append(at, "doctor")...); code != exitDone || !strings.Contains(out, "1 tables, 1 of them were loaded") {
+	if code, out, _ := runOn(t, append(at, "doctor")...); code != exitDone || !strings.Contains(out, "1 table, 1 loaded") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	metadata, err := filepath.Glob(filepath.Join(dir, "wh", "default", "t-*", "metadata", "*.json"))
@@ -133,7 +133,7 @@ func TestDoctorLoadsTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, out, _ := runOn(t, append(at, "doctor")...); code != exitDone || !strings.Contains(out, "1 of 1 tables can't be loaded") {
+	if code, out, _ := runOn(t, append(at, "doctor")...); code != exitDone || !strings.Contains(out, "1 of 1 table can't be loaded") {
 		t.Errorf("without the metadata: exit code %d: %s", code, out)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
@@ -73,7 +73,7 @@ func (a *app) printShard(s *catalog.ShardInfo, bounds bool) {
 	}
 	for _, name := range sortedKeys(s.Bounds) {
 		b := s.Bounds[name]
-		a.printf("  bounds    %s: %s … %s, %d nulls\n", name, b.Lower, b.Upper, b.Nulls)
+		a.printf("  bounds    %s: %s … %s, %s\n", name, b.Lower, b.Upper, plural.Count(b.Nulls, "null"))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/plural"
 )
 
 func (a *app) policyCommand() *cobra.Command {

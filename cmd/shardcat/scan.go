@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -208,10 +208,10 @@ func (a *app) runScan(ctx context.Context, p *catalog.Plan, f *scanFlags) error 
 // warnOfReading warns of what scans pass over.
 func (a *app) warnOfReading(skipped, contradictions int64, verify string) {
 	if skipped > 0 {
-		a.warn(fmt.Sprintf("%d encodings are damaged or unknown; alternative encodings of the fields were read (%s lists them)", skipped, verify))
+		a.warn(fmt.Sprintf("damaged or unknown encodings: %d; alternative encodings of the fields were read (%s lists them)", skipped, verify))
 	}
 	if contradictions > 0 {
-		a.warn(fmt.Sprintf("the statistics of %d fields contradict each other or the stored presence; the stored values were read (%s lists them)", contradictions, verify))
+		a.warn(fmt.Sprintf("the statistics of %s contradict each other or the stored presence; the stored values were read (%s lists them)", plural.Count(contradictions, "field"), verify))
 	}
 }
 
@@ -274,7 +274,7 @@ func (a *app) printExplained(x explained) error {
 		a.printf("encodings   %d damaged or unknown; alternative encodings were read (verify lists them)\n", x.EncodingsSkipped)
 	}
 	if x.Contradictions > 0 {
-		a.printf("statistics  of %d fields are contradictory (verify lists them)\n", x.Contradictions)
+		a.printf("statistics  of %s are contradictory (verify lists them)\n", plural.Count(x.Contradictions, "field"))
 	}
 	a.printf("rows        %d matched\n", x.RowsMatched)
 	a.printf("requests    %s, %s; longest chain %d\n", plural.Count(x.IO.Gets, "GET"), plural.Count(x.IO.GetBytes, "byte"), x.IO.Depth)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/urlresolve"
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/internal/decimal"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -23,7 +24,7 @@ func advised(err error, found *Inference, o SourceOptions) error {
 	switch {
 	case f.unknown:
 		if found != nil {
-			advice = append(advice, fmt.Sprintf("it does not occur in the first %d records", found.Rows))
+			advice = append(advice, "it does not occur in the first "+plural.Count(found.Rows, "record"))
 		}
 		advice = append(advice, "--unknown-fields extend adds it, --unknown-fields drop omits it")
 	case f.wants != "":

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -245,12 +246,12 @@ func (c *fixedListColumn) value(cur *cursor) error {
 	err := cur.array(func() error {
 		count++
 		if count > c.n.FixedSize {
-			return inField(c.path, "more than %d elements", c.n.FixedSize)
+			return inField(c.path, "more than %s", plural.Count(c.n.FixedSize, "element"))
 		}
 		return element(c.item, cur)
 	})
 	if err == nil && count < c.n.FixedSize {
-		return inField(c.path, "%d elements, expected %d", count, c.n.FixedSize)
+		return inField(c.path, "%s, expected %d", plural.Count(count, "element"), c.n.FixedSize)
 	}
 	return err
 }

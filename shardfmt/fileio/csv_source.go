@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -299,7 +300,7 @@ func (s *csvSource) raggedError(rec *csvRecord) error {
 	if len(rec.cells) < len(s.header) {
 		what = "--pad reads missing fields as null; --comma sets another separator than %q"
 	}
-	return located(fmt.Errorf("%d fields, expected %d: "+what, len(rec.cells), len(s.header), s.reader.comma), rec.input, rec.line)
+	return located(fmt.Errorf("%s, expected %d: "+what, plural.Count(len(rec.cells), "field"), len(s.header), s.reader.comma), rec.input, rec.line)
 }
 
 // findHeader looks whether the inputs begin with headers.
@@ -468,7 +469,7 @@ func (s *csvSource) match(rec *csvRecord) error {
 	s.has = make([]bool, len(s.columns))
 	if !*s.withHeader {
 		if len(rec.cells) != len(s.columns) {
-			return fmt.Errorf("%d fields, but the schema has %d and there is no header line to match them by name (use --header yes if the first line is one)", len(rec.cells), len(s.columns))
+			return fmt.Errorf("%s, but the schema has %d and there is no header line to match them by name (use --header yes if the first line is one)", plural.Count(len(rec.cells), "field"), len(s.columns))
 		}
 		for i := range s.index {
 			s.index[i], s.has[i] = i, true

@@ -65,9 +65,9 @@ func TestCSVOptions(t *testing.T) {
 
 func TestBadCSVIsNamed(t *testing.T) {
 	for _, c := range []struct{ schema, rows, want string }{
-		{"", "a,b\n1,2\n3\n", "r.csv:3: 1 fields, expected 2"},
+		{"", "a,b\n1,2\n3\n", "r.csv:3: 1 field, expected 2"},
 		{"", "a,b\n1,2,3\n", "r.csv:2: 3 fields, expected 2"},
-		{"", "a,b\n\"x\ny\n\nz\",1\n1\n", "r.csv:6: 1 fields, expected 2"},
+		{"", "a,b\n\"x\ny\n\nz\",1\n1\n", "r.csv:6: 1 field, expected 2"},
 		{"", "a\n\"x\n", "r.csv:2: the quote of a field is never closed"},
 		{"", "a\n\"x\"y\n", "r.csv:2: text after the closing quote"},
 		{"", "a\n\xff\n", "r.csv:2: invalid UTF-8"},

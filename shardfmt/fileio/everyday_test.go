@@ -146,7 +146,7 @@ func TestErrorsNameTheWayOut(t *testing.T) {
 		{"r.csv", "a\n1\n99999999999999999999\n", fileio.SourceOptions{InferRows: 1}, []string{"--column 'a: Decimal'"}},
 		{"r.json", "{\"a\":1}\n{\"a\":\"x\"}", fileio.SourceOptions{InferRows: 1}, []string{"r.json:2", "--column 'a: Dynamic'"}},
 		{"r.json", "{\"a\":{\"b\":1}}\n{\"a\":{\"b\":\"x\"}}", fileio.SourceOptions{InferRows: 1}, []string{`field "a.b"`, "--column 'a: Dynamic'"}},
-		{"r.json", "{\"a\":1}\n{\"b\":1}", fileio.SourceOptions{InferRows: 1}, []string{"does not occur in the first 1 records", "--unknown-fields extend"}},
+		{"r.json", "{\"a\":1}\n{\"b\":1}", fileio.SourceOptions{InferRows: 1}, []string{"does not occur in the first 1 record", "--unknown-fields extend"}},
 		{"r.csv", "a\nx\n", fileio.SourceOptions{Schema: parse(t, "a: Int8")}, []string{"String holds it", "--null 'x'"}},
 		{"r.csv", "a;b\n1;2;3\n1;2\n1;2\n", fileio.SourceOptions{}, []string{"3 fields, expected 2", "--comma"}},
 		{"r.csv", "a\n\xe4\n", fileio.SourceOptions{}, []string{"invalid UTF-8", "iconv"}},

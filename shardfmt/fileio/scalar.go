@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -296,7 +297,7 @@ func base64Scalar(n *schema.Node, path string, add func([]byte)) scalar {
 			return inField(path, "%.40q is not base64", t)
 		}
 		if n.Basic == schema.FixedSizeBinary && uint64(len(buf)) != n.FixedSize {
-			return inField(path, "%d bytes, expected %d", len(buf), n.FixedSize)
+			return inField(path, "%s, expected %d", plural.Count(len(buf), "byte"), n.FixedSize)
 		}
 		add(buf)
 		return nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
@@ -134,7 +135,7 @@ func (x *Index) Print(w io.Writer) {
 	for _, a := range x.Artifacts {
 		fmt.Fprintf(w, "  artifact  %s %s", a.Name, a.URL)
 		if a.Records != nil {
-			fmt.Fprintf(w, ", %d records", *a.Records)
+			fmt.Fprintf(w, ", %s", plural.Count(*a.Records, "record"))
 		}
 		fmt.Fprintln(w)
 	}

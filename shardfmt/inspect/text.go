@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -22,7 +23,7 @@ func (x *Inspection) Print(w io.Writer) {
 	fmt.Fprintf(w, "created     %s\n", created(x.CreationMin, x.CreationMax))
 	fmt.Fprintf(w, "stripes     %d\n", len(x.Stripes))
 	for i, s := range x.Stripes {
-		fmt.Fprintf(w, "  %-4d      %d records from %d\n", i, s.Records, s.Position)
+		fmt.Fprintf(w, "  %-4d      %s from %d\n", i, plural.Count(s.Records, "record"), s.Position)
 	}
 	for _, u := range x.URLs {
 		fmt.Fprintf(w, "object      %s\n", u)
@@ -43,7 +44,7 @@ func (x *Inspection) Print(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 	if checksums > 0 {
-		fmt.Fprintf(w, "checksums   of the data of %d of %d stripes (%s)\n", checksums, len(x.Stripes), meta.PropertyObjects)
+		fmt.Fprintf(w, "checksums   of the data of %d of %s (%s)\n", checksums, plural.Count(len(x.Stripes), "stripe"), meta.PropertyObjects)
 	}
 	for _, i := range x.Indexes {
 		i.Print(w)
@@ -127,9 +128,9 @@ func (b *Buffer) print(w io.Writer) {
 	}
 	switch {
 	case b.Packed && b.Blocks != nil:
-		fmt.Fprintf(w, ", packed group of %d super-blocks", *b.Blocks)
+		fmt.Fprintf(w, ", packed group of %s", plural.Count(*b.Blocks, "super-block"))
 	case b.Blocks != nil:
-		fmt.Fprintf(w, ", %d blocks", *b.Blocks)
+		fmt.Fprintf(w, ", %s", plural.Count(*b.Blocks, "block"))
 	}
 	fmt.Fprintln(w)
 	plans := make([]string, 0, len(b.Plans))
@@ -141,6 +142,6 @@ func (b *Buffer) print(w io.Writer) {
 		fmt.Fprintf(w, "      %6d × %s\n", b.Plans[plan], plan)
 	}
 	for _, t := range b.Trees {
-		fmt.Fprintf(w, "      %d + %d values, %d bytes, %s: %s\n", t.Position, t.Values, t.Bytes, t.Presence, t.Plan)
+		fmt.Fprintf(w, "      %d + %s, %d bytes, %s: %s\n", t.Position, plural.Count(t.Values, "value"), t.Bytes, t.Presence, t.Plan)
 	}
 }

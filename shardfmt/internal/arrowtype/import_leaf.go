@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/decimal"
 	"github.com/shardcat/shardcat/internal/halffloat"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -450,7 +451,7 @@ func fixedBytes(a arrow.Array, p place) (arrow.Array, error) {
 			continue
 		}
 		if v := value(i); len(v) != width {
-			return nil, p.refuse(i, "%d bytes, expected %d", len(v), width)
+			return nil, p.refuse(i, "%s, expected %d", plural.Count(len(v), "byte"), width)
 		} else {
 			copy(out[width*i:], v)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -168,7 +169,7 @@ func (im *importing) fixedLists(l array.ListLike, p place) (arrow.Array, error) 
 	size := int64(p.n.FixedSize)
 	for i := range l.Len() {
 		if start, end := l.ValueOffsets(i); l.IsValid(i) && end-start != size {
-			return nil, p.refuse(i, "%d elements, expected %d", end-start, size)
+			return nil, p.refuse(i, "%s, expected %d", plural.Count(end-start, "element"), size)
 		}
 	}
 	offsets, items := itemsOf(l)

@@ -241,8 +241,8 @@ func TestRefusedValuesNameTheirRow(t *testing.T) {
 		{arrow.PrimitiveTypes.Int64, `[9007199254740993]`, "Float64", 0, "f", "not be exactly"},
 		{&arrow.Decimal256Type{Precision: 60}, `["12345678901234567890123456789012345"]`, "Decimal", 0, "f", "34 digits"},
 		{arrow.BinaryTypes.String, `["x"]`, "Guid", 0, "f", "not a guid"},
-		{arrow.BinaryTypes.Binary, `["AAE=", "AA=="]`, "FixedSizeBinary(2)", 1, "f", "1 bytes, expected 2"},
-		{list, `[[1, 2], [1]]`, "FixedSizeList(2)<Int8>", 1, "f", "1 elements, expected 2"},
+		{arrow.BinaryTypes.Binary, `["AAE=", "AA=="]`, "FixedSizeBinary(2)", 1, "f", "1 byte, expected 2"},
+		{list, `[[1, 2], [1]]`, "FixedSizeList(2)<Int8>", 1, "f", "1 element, expected 2"},
 		{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.PrimitiveTypes.Int64}, `[1, 300, 1]`, "Int8", 1, "f", "300 does not fit"},
 	} {
 		b := fromJSON(t, c.typ, c.text)
@@ -331,7 +331,7 @@ func TestExportRefusesAndReports(t *testing.T) {
 	if out.Schema().Field(2).Type.ID() != arrow.STRING || out.Schema().Field(1).Type.ID() != arrow.STRING {
 		t.Error(out.Schema())
 	}
-	if got := e.Report().String(); !strings.Contains(got, "are truncated (1 values)") || !strings.Contains(got, "decimals become text") {
+	if got := e.Report().String(); !strings.Contains(got, "are truncated (1 value)") || !strings.Contains(got, "decimals become text") {
 		t.Error(got)
 	}
 	if _, err := NewExporter(s, ExportOptions{TimeUnit: "h"}); err == nil {

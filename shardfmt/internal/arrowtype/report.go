@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/shardcat/shardcat/internal/plural"
 )
 
 // Report is what a mapping between Arrow and a shard changes, field by field. Values are kept unless a
@@ -48,7 +50,7 @@ func (r *Report) String() string {
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "field %q: %s", n.Field, n.What)
 		if n.Count > 0 {
-			fmt.Fprintf(&b, " (%d values)", n.Count)
+			fmt.Fprintf(&b, " (%s)", plural.Count(n.Count, "value"))
 		}
 		b.WriteByte('\n')
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -45,7 +46,7 @@ func (x *Inspection) Print(w io.Writer) {
 	if x.Version != "" {
 		fmt.Fprintf(w, " %s", x.Version)
 	}
-	fmt.Fprintf(w, ", %d records, %d bytes\n  schema: %s\n", x.Records, x.SizeBytes, (&schema.Schema{Fields: x.Schema}).String())
+	fmt.Fprintf(w, ", %s, %d bytes\n  schema: %s\n", plural.Count(x.Records, "record"), x.SizeBytes, (&schema.Schema{Fields: x.Schema}).String())
 	printParts(w, x.Parts, "  ")
 	for _, warning := range x.Warnings {
 		fmt.Fprintf(w, "  note: %s\n", warning)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 )
 
