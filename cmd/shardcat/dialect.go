@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/cmd/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -36,9 +36,9 @@ type dialectFlags struct {
 // defaultMaxRejects is how many records may be rejected without a word on how many.
 const defaultMaxRejects = 1000
 
-// dialectNames are the flags that sources of all kinds have.
+// dialectNames are the flags that only text has a use for.
 var dialectNames = []string{"quote", "escape", "comment", "skip", "pad", "decimal", "thousands", "encoding", "comma", "header", "no-header",
-	"null", "column", "infer-rows", "date-format", "time-zone"}
+	"null", "column", "infer-rows", "date-format", "time-zone", "reject-file", "max-rejects"}
 
 // errColumnOfSchema refuses two sources of the type of a column.
 var errColumnOfSchema = usagef("--column can't be used with --schema: change the schema")
@@ -63,7 +63,7 @@ func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 	flags.BoolVar(&f.pad, "pad", false, "read missing trailing CSV fields as null (default: reject the record)")
 	flags.StringVar(&f.decimal, "decimal", "", "decimal separator of CSV numbers: . or , (default: .)")
 	flags.StringVar(&f.thousands, "thousands", "", "thousands separator of CSV numbers (default: none)")
-	flags.StringVar(&f.encoding, "encoding", "", "encoding of text: utf-8, utf-16le, utf-16be, latin-1 or windows-1252 (default: utf-8, or utf-16 by its byte order mark)")
+	flags.StringVar(&f.encoding, "encoding", "", "encoding of text: utf-8, utf-16le, utf-16be, latin-1 (iso-8859-1) or windows-1252 (cp1252) (default: utf-8, or utf-16 by its byte order mark)")
 	if rejects {
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.finish(run(cmd, args)) }
@@ -72,15 +72,9 @@ func (f *dialectFlags) add(cmd *cobra.Command, rejects bool) {
 	}
 }
 
-// isText reports whether the flags of text apply to a format.
-func isText(kind fileio.Format) bool { return kind == fileio.NDJSON || kind == fileio.CSV }
-
-// unused refuses the flags, or those of some names, for a format that is not text.
-func (f *dialectFlags) unused(kind fileio.Format, names ...string) error {
-	if len(names) == 0 {
-		names = dialectNames
-	}
-	for _, name := range names {
+// unused refuses the flags for a format that is not text.
+func (f *dialectFlags) unused(kind fileio.Format) error {
+	for _, name := range dialectNames {
 		if f.cmd.Flags().Changed(name) {
 			return usagef("--%s applies to text, but the input is %s", name, kind)
 		}
@@ -90,7 +84,7 @@ func (f *dialectFlags) unused(kind fileio.Format, names ...string) error {
 
 // fit refuses the flags that input of a format does not have.
 func (f *dialectFlags) fit(kind fileio.Format, o fileio.SourceOptions) error {
-	if !isText(kind) {
+	if kind != fileio.NDJSON && kind != fileio.CSV {
 		return f.unused(kind)
 	}
 	o.Format = kind
@@ -119,7 +113,7 @@ func (f *dialectFlags) options(a *app, o *fileio.SourceOptions) error {
 			*c.to = c.text[0]
 		}
 	}
-	o.Skip, o.Pad, o.Encoding = f.skip, f.pad, fileio.Encoding(f.encoding)
+	o.Skip, o.Pad, o.Encoding = f.skip, f.pad, encodingOf(f.encoding)
 	if err := f.columnOptions(o); err != nil {
 		return err
 	}
@@ -138,6 +132,21 @@ func (f *dialectFlags) options(a *app, o *fileio.SourceOptions) error {
 	f.rejects, f.warn = &rejectFile{path: f.rejectFile, most: f.maxRejects}, a.warn
 	o.Reject = f.rejects.add
 	return nil
+}
+
+// encodingNames are other names of encodings.
+var encodingNames = map[string]fileio.Encoding{
+	"utf8": fileio.UTF8, "utf16le": fileio.UTF16LE, "utf16be": fileio.UTF16BE, "latin1": fileio.Latin1, "iso-8859-1": fileio.Latin1,
+	"iso8859-1": fileio.Latin1, "iso_8859-1": fileio.Latin1, "cp1252": fileio.Windows1252,
+}
+
+// encodingOf is the encoding of a name, in upper or lower case.
+func encodingOf(name string) fileio.Encoding {
+	name = strings.ToLower(name)
+	if e, ok := encodingNames[name]; ok {
+		return e
+	}
+	return fileio.Encoding(name)
 }
 
 // columnOptions turns the flags for fields and their types into options of a source.
@@ -209,7 +218,7 @@ func (r *rejectFile) add(x fileio.Rejected) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.n == r.most {
-		err := fmt.Errorf("%s: more than %d invalid records (--max-rejects)", x.Reason, r.most)
+		err := fmt.Errorf("%s: more than %s (--max-rejects)", x.Reason, plural.Count(r.most, "invalid record"))
 		return &fileio.RecordError{Input: x.Input, Line: x.Line, Err: err}
 	}
 	if r.file == nil {

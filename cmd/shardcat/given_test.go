@@ -152,7 +152,9 @@ func TestGivenFlagsHaveAnEffect(t *testing.T) {
 		"shard write b.amudai.shard a.ndjson --types i64", "shard write b.amudai.shard a.ndjson --index-scope shard", "ingest t a.ndjson --header yes",
 		"ingest t a.ndjson --version 1", "convert a.ndjson b.ndjson --types i64", "convert a.ndjson b.parquet --page-rows 1",
 		"convert a.parquet b.arrow --comma ;", "convert a.parquet b.arrow --quote '", "convert a.parquet b.arrow --column a:Int64", "convert a.ndjson b.arrow --comma ;",
-		"convert a.ndjson b.arrow --null x", "shard cat a.parquet --infer-rows 5", "shard cat a.parquet --comma ;", "shard cat a.ndjson --header no",
+		"convert a.ndjson b.arrow --null x", "shard cat a.parquet --infer-rows 5", "ingest t a.parquet --infer-rows 5",
+		"shard write b.amudai.shard a.parquet --infer-rows 0", "overwrite t --where a=1 a.parquet --infer-rows 5", "convert a.parquet b.arrow --reject-file bad.csv",
+		"shard write b.amudai.shard a.csv --encoding latin", "shard cat a.parquet --comma ;", "shard cat a.ndjson --header no",
 		"shard cat a.amudai.shard --column a:Int64", "convert a.ndjson b.arrow --column a:Int64 --schema a:Int64,b:String",
 		"convert a.parquet b.parquet --null-value a=1", "convert a.ndjson b.amudai.shard --filter bloom", "convert a.parquet b.ndjson --time-unit s",
 	} {

@@ -50,13 +50,8 @@ func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
 	if err := o.dialect.options(a, &source); err != nil {
 		return err
 	}
-	if !isText(o.kind) {
-		if err := o.dialect.unused(o.kind, "infer-rows"); err != nil {
-			return err
-		}
-	}
-	if err := source.Validate(); err != nil {
-		return usageError{err}
+	if err := o.dialect.fit(o.kind, source); err != nil {
+		return err
 	}
 	rows, err := fileio.OpenRows(ctx, a.client, url, o.columns, where, source)
 	if err != nil {

@@ -80,6 +80,8 @@ func (o SourceOptions) checkUsed() error {
 			return refuse("encoding", string(o.Encoding), ofText)
 		case len(o.DateFormats) > 0:
 			return refuse("date-format", o.DateFormats[0], ofText)
+		case o.InferRows != DefaultInferRows:
+			return refuse("infer-rows", strconv.Itoa(max(0, o.InferRows)), ofText)
 		case o.TimeZone != nil && o.TimeZone != time.UTC:
 			return refuse("time-zone", o.TimeZone.String(), ofText)
 		}
