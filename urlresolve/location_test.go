@@ -39,6 +39,8 @@ func TestObjectURLs(t *testing.T) {
 		"https://foo.com/aaa/./b": false, "https://foo.com/%2e%2e/b": false, "https://foo.com/b?x": false,
 		"https://u:p@foo.com/b": false,
 		// Escapes of a key, as Hive writes them, and what climbs if it is unescaped twice.
+		"file:///t/d=a%252F..%252Fb/x": true, "s3://b/d=..%252F..%252F..%252Fetc/%252E=%252E/x": true, "file:///t/d=a%2F..%2Fb/x": false, "file:///t/d=a%252F..%252Fb/..%252Fx": false,
+		"file:///t/d=1%252F2/../x": false, "file:///t/d=1%252F2/%2e%2e/x": false,
 		"file:///t/d=1%252F2/x": true, "s3://b/d=%255C%2501/x": true, "s3://b/100%25%20/x": true,
 		"file:///t/d=1%2F2/x": false, "file:///t/..%252F..%252Fx": false, "file:///t/a%252F..%252Fx": false, "file:///t/..%255cx": false,
 		"file:///t/%25252e%25252e/x": false,

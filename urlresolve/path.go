@@ -2,6 +2,7 @@ package urlresolve
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -43,7 +44,8 @@ const maxUnescape = 3
 
 // checkPath refuses a path that climbs, or that a store, a proxy or a file system might read as one that does.
 // The error names ref. Of a reference of a shard no escape may stand for a slash or a control character, however often the path is
-// unescaped; a key that the caller names, such as the folder d=1%2F2 that Hive writes for a value with a slash, may hold escapes.
+// unescaped; a key that the caller names, such as the folder d=1%2F2 that Hive writes for a value with a slash, may hold escapes, and
+// such a folder also those of a value that would climb.
 func checkPath(ref, path string, reference bool) error {
 	for depth := range maxUnescape {
 		if climbs(path) {
@@ -59,7 +61,10 @@ func checkPath(ref, path string, reference bool) error {
 		if err := checkUnescaped(ref, path, plain); err != nil && (reference || depth == 0) {
 			return err
 		}
-		if path = plain; !hasEscape(path) {
+		if path = plain; depth == 0 && !reference {
+			path = withoutPartitions(path)
+		}
+		if !hasEscape(path) {
 			break
 		}
 	}
@@ -67,6 +72,12 @@ func checkPath(ref, path string, reference bool) error {
 		return refuse(ref, "a dot segment")
 	}
 	return nil
+}
+
+// withoutPartitions leaves the folders NAME=VALUE of a key out, whose escapes are of a name and a value.
+func withoutPartitions(key string) string {
+	folders := strings.Split(key, "/")
+	return strings.Join(slices.DeleteFunc(folders, func(f string) bool { return strings.IndexByte(f, '=') > 0 }), "/")
 }
 
 // checkUnescaped refuses escapes whose meaning depends on who unescapes them.

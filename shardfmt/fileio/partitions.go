@@ -3,6 +3,7 @@ package fileio
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,13 +23,17 @@ const NullPartition = "__HIVE_DEFAULT_PARTITION__"
 // PartitionFolder is the name of the folder of a partition as Hive, Spark, DuckDB and Arrow write and read it: name=value, where letters,
 // digits and _ - . ~ stand for themselves, and any other byte is %XX. No two values have the same name.
 func PartitionFolder(name, value string, null bool) string {
+	name = escapePartition(name)
+	if strings.HasPrefix(name, ".") { // else it would be hidden
+		name = "%2E" + name[1:]
+	}
 	switch {
 	case null:
-		return escapePartition(name) + "=" + NullPartition
+		return name + "=" + NullPartition
 	case value == NullPartition: // as text
-		return escapePartition(name) + "=%5F" + value[1:]
+		return name + "=%5F" + value[1:]
 	}
-	return escapePartition(name) + "=" + escapePartition(value)
+	return name + "=" + escapePartition(value)
 }
 
 func escapePartition(text string) string {
@@ -234,11 +239,23 @@ func (p *partitioned) inferred() *Inference {
 	out.Fields = slices.Clone(in.Fields)
 	for _, c := range p.columns {
 		if !c.inFiles {
-			n := p.schema.Fields[c.at]
-			out.Fields = append(out.Fields, InferredField{Name: c.name, Type: shortType(n), Notes: []string{"from partition folders"}})
+			out.Fields = append(out.Fields, InferredField{Name: c.name, Type: shortType(p.schema.Fields[c.at]), Example: p.example(c.name),
+				Notes: []string{"from partition folders"}, folders: true})
 		}
 	}
 	return &out
+}
+
+// example is the first value of a column, in the order of the names of files.
+func (p *partitioned) example(name string) string {
+	for _, input := range slices.Sorted(maps.Keys(p.parts)) {
+		for _, part := range p.parts[input] {
+			if part.name == name && !part.null {
+				return part.value
+			}
+		}
+	}
+	return ""
 }
 
 // Next implements Source.

@@ -13,7 +13,7 @@ func TestPartitionFolders(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"state", "New York", "state=New%20York"}, {"state", "a_b", "state=a_b"}, {"a b", "x=y/z", "a%20b=x%3Dy%2Fz"}, {"v", "", "v="},
 		{"v", "100%", "v=100%25"}, {"v", "ä", "v=%C3%A4"}, {"v", "2024-01-31T10:00:00Z", "v=2024-01-31T10%3A00%3A00Z"}, {"v", "a.b-c~", "v=a.b-c~"},
-		{"v", fileio.NullPartition, "v=%5F_HIVE_DEFAULT_PARTITION__"},
+		{".v", ".", "%2Ev=."}, {"v", fileio.NullPartition, "v=%5F_HIVE_DEFAULT_PARTITION__"},
 	} {
 		if got := fileio.PartitionFolder(c.name, c.value, false); got != c.want {
 			t.Errorf("%s, %s: %s, want %s", c.name, c.value, got, c.want)

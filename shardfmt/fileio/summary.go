@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -33,6 +34,9 @@ type InferredField struct {
 	Example string `json:"example"`
 	// Notes report what a reader should know: why the type is Dynamic, which texts stand for null, which zone times are in.
 	Notes []string `json:"notes,omitempty"`
+
+	// folders: the names of folders give its values, and nobody looked at how many rows have null.
+	folders bool
 }
 
 // InferenceOf is what a source found out, or nil where types were given or came with the file.
@@ -110,7 +114,7 @@ func (in *inference) notesOf(g *guess, n *schema.Node, o SourceOptions) []string
 	}
 	const most = 5
 	if len(notes) > most {
-		notes = append(notes[:most], fmt.Sprintf("and %d more notes", len(notes)-most))
+		notes = append(notes[:most], "and "+plural.Count(len(notes)-most, "more note"))
 	}
 	return notes
 }
@@ -153,7 +157,7 @@ func (in *Inference) Lines(max int) []string {
 		}
 		head += fmt.Sprintf(", separator '%s', %s", in.Comma, header)
 	}
-	return in.fieldLines(fmt.Sprintf("types inferred from %d rows of %s:", in.Rows, head), max)
+	return in.fieldLines(fmt.Sprintf("types inferred from %s of %s:", plural.Count(in.Rows, "row"), head), max)
 }
 
 // fieldLines prints a heading and the first fields.
@@ -168,10 +172,12 @@ func (in *Inference) fieldLines(heading string, max int) []string {
 		name, typ = min(widest, longer(name, f.Name)), min(widest, longer(typ, f.Type))
 	}
 	for _, f := range fields {
-		line := fmt.Sprintf("  %-*s  %-*s  %d nulls  e.g. %s", name, f.Name, typ, f.Type, f.Nulls, f.Example)
+		line := fmt.Sprintf("  %-*s  %-*s  %s  e.g. %s", name, f.Name, typ, f.Type, plural.Count(f.Nulls, "null"), f.Example)
 		switch {
 		case in.Format == "":
 			line = fmt.Sprintf("  %-*s  %s", name, f.Name, f.Type)
+		case f.folders && f.Example != "":
+			line = fmt.Sprintf("  %-*s  %-*s  e.g. %s", name, f.Name, typ, f.Type, f.Example)
 		case f.Example == "":
 			line = fmt.Sprintf("  %-*s  %-*s  only nulls", name, f.Name, typ, f.Type)
 		}
@@ -181,7 +187,7 @@ func (in *Inference) fieldLines(heading string, max int) []string {
 		lines = append(lines, line)
 	}
 	if n := len(in.Fields) - len(fields); n > 0 {
-		lines = append(lines, fmt.Sprintf("  … and %d more fields (--dry-run shows all)", n))
+		lines = append(lines, fmt.Sprintf("  … and %s (--dry-run shows all)", plural.Count(n, "more field")))
 	}
 	return lines
 }
