@@ -215,8 +215,13 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, what ingestion) erro
 // openFor opens files whose records go to a table (nil: one that is not there yet).
 func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o fileio.SourceOptions) (fileio.Source, error) {
 	o.NullsAsText = true // no table has a column without values
-	if t != nil && o.Schema == nil {
-		o.Schema = t.Schema()
+	if t != nil {
+		if err := checkColumns(t, o); err != nil {
+			return nil, asUsage(err, fileio.ErrColumn)
+		}
+		if o.Schema == nil {
+			o.Schema = t.Schema()
+		}
 	}
 	src, err := a.openSource(ctx, files, o)
 	if t == nil || err != nil || o.UnknownFields != fileio.ExtendByUnknown {
@@ -234,6 +239,22 @@ func (a *app) openFor(ctx context.Context, t *catalog.Table, files []string, o f
 	}
 	o.Schema = t.Schema()
 	return a.openSource(ctx, files, o)
+}
+
+// checkColumns refuses types of single columns that would have no effect: the table has such a column with another type, or has none.
+func checkColumns(t *catalog.Table, o fileio.SourceOptions) error {
+	fields := t.Schema().Fields
+	for _, c := range o.Types {
+		i := slices.IndexFunc(fields, func(f *schema.Node) bool { return f.Name == c.Name })
+		switch {
+		case i < 0 && o.UnknownFields == fileio.ExtendByUnknown: // it is added with this type
+		case i < 0:
+			return fmt.Errorf("%w %q: the table has no such column: --unknown-fields extend adds it", fileio.ErrColumn, c.Name)
+		case !sameTypes([]*schema.Node{c}, fields):
+			return fmt.Errorf("%w %q: the table has it with type %s, which is used", fileio.ErrColumn, c.Name, fields[i].TypeName())
+		}
+	}
+	return nil
 }
 
 // sameTypes reports whether fields have the types of a table's fields of the same names.

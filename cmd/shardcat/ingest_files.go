@@ -104,6 +104,9 @@ func (a *app) partsTarget(ctx context.Context, t *catalog.Table, what ingestion,
 // landFiles lands the files of a table that is there.
 func (a *app) landFiles(ctx context.Context, t *catalog.Table, what ingestion, inputs []fileio.Input, part int) error {
 	source, o := what.source, what.options
+	if err := checkColumns(t, source); err != nil {
+		return asUsage(err, fileio.ErrColumn)
+	}
 	files, byURL := make([]catalog.InputFile, len(inputs)), make(map[string]fileio.Input, len(inputs))
 	for i, in := range inputs {
 		files[i] = catalog.InputFile{URL: in.URL, Size: in.Size}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -143,7 +144,7 @@ func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *tex
 	}
 	all := s.again(open())
 	defer all.reader.lines.Close()
-	guesses := &cellGuesses{in: in}
+	guesses := &cellGuesses{in: in, schema: s.schema}
 	for {
 		rec, err := all.next(ctx)
 		if err == io.EOF {
@@ -215,11 +216,14 @@ func (s *csvSource) readSample(ctx context.Context, in *inference) error {
 	return guesses.known(s.header) // a header without rows
 }
 
-// cellGuesses looks at the fields of records.
+// cellGuesses looks at the fields of records. Where a schema is given that may be extended, those of its structs, lists and maps
+// are JSON, whose members are looked at too.
 type cellGuesses struct {
-	in    *inference
-	names []string
-	cells []*guess
+	in     *inference
+	schema *schema.Schema
+	names  []string
+	cells  []*guess
+	nested []bool
 }
 
 // known makes sure that every field of a header has a guess.
@@ -227,15 +231,29 @@ func (g *cellGuesses) known(names []string) error {
 	if len(names) == 0 || len(g.names) == len(names) && &g.names[0] == &names[0] {
 		return nil
 	}
-	g.names, g.cells = names, g.cells[:0]
+	g.names, g.cells, g.nested = names, g.cells[:0], g.nested[:0]
 	for _, name := range names {
 		m, err := g.in.member(g.in.root, []byte(name))
 		if err != nil {
 			return err
 		}
 		g.cells = append(g.cells, m)
+		g.nested = append(g.nested, g.holdsNested(name))
 	}
 	return nil
+}
+
+// holdsNested reports whether a field of the schema has fields below it.
+func (g *cellGuesses) holdsNested(name string) bool {
+	if g.schema == nil {
+		return false
+	}
+	for _, f := range g.schema.Fields {
+		if f.Name == name || slices.Contains(f.Aliases, name) {
+			return len(f.Children) > 0
+		}
+	}
+	return false
 }
 
 func (g *cellGuesses) record(rec *csvRecord) error {
@@ -244,7 +262,12 @@ func (g *cellGuesses) record(rec *csvRecord) error {
 	}
 	g.in.input, g.in.line = rec.input, rec.line
 	for i, m := range g.cells {
-		if !rec.null(i) {
+		switch {
+		case rec.null(i):
+		case g.nested[i]:
+			// What is not JSON is refused with its place when the records are read.
+			_ = g.in.value(m, &cursor{b: rec.cell(i)}, 1)
+		default:
 			g.in.cell(m, rec.cell(i), rec.quoted(i))
 		}
 	}

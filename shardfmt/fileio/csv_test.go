@@ -36,7 +36,8 @@ func TestCSVToNDJSON(t *testing.T) {
 }
 
 func TestCSVOptions(t *testing.T) {
-	_, paths := write(t, "a.tsv", "1\tx\n2\t\n", "b.csv", "b,a\n1,2\n", "c.csv", "a,c\n3,4\n", "d.csv", "n\n\n5\n", "e.csv", "x,y\n")
+	_, paths := write(t, "a.tsv", "1\tx\n2\t\n", "b.csv", "b,a\n1,2\n", "c.csv", "a,c\n3,4\n", "d.csv", "n\n\n5\n", "e.csv", "x,y\n",
+		"f.csv", `s,l,m,n`+"\n"+`"{""a"":1,""b"":{""c"":""x""}}","[{""k"":1},{""z"":true}]","{""y"":{""w"":2}}",1`+"\n,,,2\n", "g.csv", "s\n{\n")
 	for _, c := range []struct {
 		o    fileio.SourceOptions
 		urls []string
@@ -49,8 +50,11 @@ func TestCSVOptions(t *testing.T) {
 		{fileio.SourceOptions{InferRows: 1}, paths[1:3], `c.csv:1: field "c": the schema has no such field`},
 		{fileio.SourceOptions{InferRows: 1, UnknownFields: fileio.DropUnknown}, paths[1:3], `{"b":1,"a":2}|{"b":null,"a":3}`},
 		{fileio.SourceOptions{Schema: parse(t, "a: Int8"), UnknownFields: fileio.ExtendByUnknown}, paths[1:3], `{"a":2,"b":1,"c":null}|{"a":3,"b":null,"c":4}`},
+		{fileio.SourceOptions{Schema: parse(t, "s: Struct<a: Int8>, l: List<Struct<k: Int16>>, m: Map<String, Struct<v: Int8>>"), UnknownFields: fileio.ExtendByUnknown}, paths[5:6],
+			`{"s":{"a":1,"b":{"c":"x"}},"l":[{"k":1,"z":null},{"k":null,"z":true}],"m":[{"key":"y","value":{"v":null,"w":2}}],"n":1}|{"s":null,"l":null,"m":null,"n":2}`},
+		{fileio.SourceOptions{Schema: parse(t, "s: Struct<a: Int8>"), UnknownFields: fileio.ExtendByUnknown}, paths[6:7], `g.csv:2: invalid JSON`},
 		{fileio.SourceOptions{}, paths[3:4], `{"n":null}|{"n":5}`},
-		{fileio.SourceOptions{}, paths[4:], ``},
+		{fileio.SourceOptions{}, paths[4:5], ``},
 	} {
 		got, _, err := convert(t, c.o, fileio.NDJSON, c.urls...)
 		if err != nil {
