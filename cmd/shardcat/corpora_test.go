@@ -41,16 +41,14 @@ var expectedFailures = map[string]string{
 	"writers/pyarrow/timestamp_ns_min.arrow":                                       nanoseconds,
 	"writers/pyarrow/ts_units.parquet":                                             nanoseconds,
 	"duckdb-parquet/parquet-testing/json_convertedtype.parquet (convert --strict)": repeatedLeaf,
-	"parquet-testing/shredded_variant/case-043-INVALID.parquet":                    invalidVariant,
 }
 
 // The reasons of failures.
 const (
 	nanoseconds = "the rows have nanoseconds before 1970 cut towards 1970, as pyarrow casts them; here they are rounded down, as by DuckDB, polars, pandas and numpy, " +
 		"and as cutting the digits of the text does"
-	nameless       = "members of a struct that share a name, or have none, are named by their place, where the other readers print a list"
-	repeatedLeaf   = "the repeated column becomes a LIST, whose element has the type JSON, and the case looks for a leaf of the old name"
-	invalidVariant = "the variant has a field both shredded and not, which the format forbids without saying what a reader does"
+	nameless     = "members of a struct that share a name, or have none, are named by their place, where the other readers print a list"
+	repeatedLeaf = "the repeated column becomes a LIST, whose element has the type JSON, and the case looks for a leaf of the old name"
 )
 
 // TestTextCorpora reads public files of CSV and JSON, and holds the rows to those of other readers.

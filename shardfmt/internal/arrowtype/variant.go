@@ -39,6 +39,9 @@ func (im *importing) variants(a *extensions.VariantArray, p place) (out arrow.Ar
 			b.AppendNull()
 			continue
 		}
+		if err := checkShredded(a, i); err != nil {
+			return nil, p.refuse(i, "the variant can't be read: %w", err)
+		}
 		v, err := a.Value(i)
 		if err != nil {
 			return nil, p.refuse(i, "the variant can't be read: %w", err)
@@ -59,6 +62,57 @@ func (im *importing) variants(a *extensions.VariantArray, p place) (out arrow.Ar
 	storage := b.NewArray()
 	defer storage.Release()
 	return array.NewExtensionArrayWithStorage(Dynamic, storage), nil
+}
+
+// checkShredded refuses an object with a field that is both shredded and in its binary value: Parquet forbids it, and which of them
+// counts would depend on the columns that are read.
+func checkShredded(a *extensions.VariantArray, i int) error {
+	storage, ok := a.Storage().(*array.Struct)
+	if !ok || a.Shredded() == nil {
+		return nil
+	}
+	meta, err := variant.NewMetadata(a.Metadata().Value(i))
+	if err != nil {
+		return err
+	}
+	return checkShreddedFields(storage, meta, i)
+}
+
+// checkShreddedFields is checkShredded for a struct of value and typed_value.
+func checkShreddedFields(s *array.Struct, meta variant.Metadata, i int) error {
+	typed, _ := memberOf(s, "typed_value").(*array.Struct)
+	if typed == nil || typed.IsNull(i) {
+		return nil
+	}
+	if value, ok := memberOf(s, "value").(arrow.TypedArray[[]byte]); ok && value.IsValid(i) {
+		v, err := variant.NewWithMetadata(meta, value.Value(i))
+		if err != nil {
+			return err
+		}
+		if object, ok := v.Value().(variant.ObjectValue); ok {
+			for name := range object.Values() {
+				if memberOf(typed, name) != nil {
+					return fmt.Errorf("its field %q is shredded, and in its value too", name)
+				}
+			}
+		}
+	}
+	for at := range typed.NumField() {
+		if field, ok := typed.Field(at).(*array.Struct); ok && field.IsValid(i) {
+			if err := checkShreddedFields(field, meta, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// memberOf is a field of a struct by name, or nil.
+func memberOf(s *array.Struct, name string) arrow.Array {
+	if at, ok := s.DataType().(*arrow.StructType).FieldIdx(name); ok {
+		return s.Field(at)
+	}
+	return nil
 }
 
 // variantWriter renders a variant as JSON.

@@ -2,6 +2,7 @@ package arrowtype_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -135,4 +136,56 @@ func TestVariantsBeyondJSON(t *testing.T) {
 	if _, _, err := imported(t, batch, true); !errors.As(err, &row) || row.Row != 1 {
 		t.Errorf("strictly: %v", err)
 	}
+}
+
+// A field that is shredded and in the binary value too is refused, at the top and below it.
+func TestVariantsWithAFieldTwice(t *testing.T) {
+	inner := arrow.StructOf(arrow.Field{Name: "b", Type: arrow.PrimitiveTypes.Int64, Nullable: true})
+	for _, c := range []struct {
+		typed      arrow.DataType
+		text, also string
+		want       string
+	}{
+		{inner, `{"b":1,"c":2}`, `{"c":2}`, ""},
+		{inner, `{"b":1,"c":2}`, `{"b":3,"c":2}`, `row 1: .*its field "b" is shredded, and in its value too`},
+		{arrow.StructOf(arrow.Field{Name: "a", Type: inner, Nullable: true}), `{"a":{"b":1,"c":2}}`, "", ""},
+	} {
+		batch := variantsOf(t, extensions.NewShreddedVariantType(c.typed), func(b *extensions.VariantBuilder) {
+			v, err := variant.ParseJSON(c.text, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Append(v)
+		})
+		if c.also != "" {
+			batch = withValue(t, batch, c.also)
+		}
+		_, _, err := imported(t, batch, false)
+		if (err == nil) != (c.want == "") || err != nil && !regexp.MustCompile(c.want).MatchString(err.Error()) {
+			t.Errorf("%s and %s: %v, want %q", c.text, c.also, err, c.want)
+		}
+	}
+}
+
+// withValue is a batch of one variant with another binary value, whose names are those of its metadata.
+func withValue(t *testing.T, batch arrow.RecordBatch, text string) arrow.RecordBatch {
+	t.Helper()
+	v, err := variant.ParseJSON(text, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := batch.Column(0).(*extensions.VariantArray)
+	s := a.Storage().(*array.Struct)
+	fields := make([]arrow.ArrayData, s.NumField())
+	for i, f := range s.DataType().(*arrow.StructType).Fields() {
+		fields[i] = s.Field(i).Data()
+		if bytes := map[string][]byte{"metadata": v.Metadata().Bytes(), "value": v.Bytes()}[f.Name]; bytes != nil {
+			b := array.NewBuilder(memory.DefaultAllocator, f.Type).(array.BinaryLikeBuilder)
+			b.Append(bytes)
+			fields[i] = b.NewArray().Data()
+		}
+	}
+	data := array.NewData(s.DataType(), 1, []*memory.Buffer{nil}, fields, 0, 0)
+	column := array.NewExtensionArrayWithStorage(a.DataType().(arrow.ExtensionType), array.NewStructData(data))
+	return array.NewRecordBatch(batch.Schema(), []arrow.Array{column}, 1)
 }
