@@ -99,11 +99,12 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 			yield(nil, fmt.Errorf("%w: %w", ErrInvalid, err))
 			return
 		}
-		if err := wide.atMostLast(ctx, stats); err != nil {
+		rows, err := wide.firstRows(ctx, stats)
+		if err != nil {
 			yield(nil, errors.Join(err, s.Close()))
 			return
 		}
-		p.table.drain(ctx, s, wide.read(ctx, stats, -1), nil, p.own(), yield)
+		p.table.drain(ctx, s, rows, nil, p.own(), yield)
 	}
 }
 

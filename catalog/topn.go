@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -19,30 +20,101 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// topRows is the largest N of a scan of the first N rows in an order that reads the first key alone before the rows.
+// topRows is the largest N of a scan of the first N rows in an order that reads keys alone before the rows.
 const topRows = 100_000
 
 // topBytes is the least stored size of the shards for that: a small table is read once. A variable for tests.
 var topBytes int64 = 16 << 20
 
 // atMostLast narrows a scan of the first N rows in an order: it reads the first key alone, finds the N-th value, and adds the filter that
-// values behind it fail. Bounds of shards, stripes and blocks then rule most rows out before other columns are read. The plan stays as it
-// is where that does not pay, or where the filter language has no word for the value.
-func (p *Plan) atMostLast(ctx context.Context, stats *ScanStats) error {
-	n := p.topKey()
-	if n == nil {
-		return nil
+// values behind it fail. Where the row behind the N-th has the same value, it reads the other keys of the remaining rows, and adds a filter of
+// all keys. Bounds of shards, stripes and blocks then rule most rows out before other columns are read. The plan stays as it
+// is where that does not pay, or where the filter language has no word for a value. The result is the N-th row if rows behind it are equal to it in
+// all keys, else nil.
+func (p *Plan) atMostLast(ctx context.Context, stats *ScanStats) (*topRow, error) {
+	keys := p.topKeys()
+	for n := 1; n <= len(keys); n = max(n+1, len(keys)) {
+		last, err := p.lastOf(ctx, stats, keys[:n])
+		if last == nil || err != nil {
+			return nil, err
+		}
+		if !p.narrow(last.upTo()) {
+			return nil, nil // a value has no literal in the filter language: sort all rows
+		}
+		if !last.tied {
+			return nil, nil
+		}
+		if len(last.keys) == len(p.options.OrderBy) {
+			return last, nil
+		}
 	}
-	key := p.options.OrderBy[0]
-	narrow := *p
-	narrow.options.Select, narrow.columns = []string{key.Column}, []*schema.Node{n}
-	limit := p.options.Limit + p.options.Offset
-	s, err := rowsort.New(narrow.Schema(), []rowsort.Key{{Path: []string{n.Name}, Descending: key.Descending, NullsFirst: key.NullsFirst}},
-		rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir, Limit: limit})
+	return nil, nil
+}
+
+// firstRows reads the rows of a scan of the first N rows in an order: where many rows are equal to the N-th, those before it and then as many
+// of its equals as are wanted, which keep their order.
+func (p *Plan) firstRows(ctx context.Context, stats *ScanStats) (iter.Seq2[arrow.RecordBatch, error], error) {
+	last, err := p.atMostLast(ctx, stats)
+	if last == nil || err != nil {
+		return p.read(ctx, stats, -1), err
+	}
+	before, equal := *p, *p
+	if expr := last.before(); expr == nil {
+		before.Shards = nil
+	} else if !before.narrow(expr) {
+		return p.read(ctx, stats, -1), nil
+	}
+	if !equal.narrow(last.equal()) {
+		return p.read(ctx, stats, -1), nil
+	}
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		missing := p.options.Limit + p.options.Offset
+		for b, err := range before.read(ctx, stats, -1) {
+			if err == nil {
+				missing -= b.NumRows()
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+		for b, err := range equal.read(ctx, stats, max(0, missing)) {
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}, nil
+}
+
+// narrow adds a filter to the plan; false if the types of the table do not have it.
+func (p *Plan) narrow(expr filter.Expr) bool {
+	if where := p.options.Where; where != nil {
+		expr = filter.And{Left: where, Right: expr}
+	}
+	bound, err := filter.Bind(expr, p.schema.Shard)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+		return false
 	}
-	found, rows := &topValues{}, &ScanStats{}
+	p.options.Where, p.bound, p.stats = expr, bound, nil
+	p.Total -= len(p.Shards) // keeps counts them again
+	p.Shards = slices.DeleteFunc(slices.Clone(p.Shards), func(e *manifest.Entry) bool { return !p.keeps(e) })
+	return true
+}
+
+// lastOf reads some keys alone and returns the last of the first N rows in their order; nil if there are fewer rows, or if filters can't compare
+// with its first value.
+func (p *Plan) lastOf(ctx context.Context, stats *ScanStats, keys []topKey) (*topRow, error) {
+	narrow, limit := *p, p.options.Limit+p.options.Offset
+	narrow.options.Select, narrow.columns = nil, nil
+	var by []rowsort.Key
+	for _, k := range keys {
+		narrow.options.Select, narrow.columns = append(narrow.options.Select, k.Column), append(narrow.columns, k.node)
+		by = append(by, rowsort.Key{Path: []string{k.node.Name}, Descending: k.Descending, NullsFirst: k.NullsFirst})
+	}
+	s, err := rowsort.New(narrow.Schema(), by, rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir, Limit: limit + 1})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	found, rows := &topValues{keys: keys, limit: limit}, &ScanStats{}
 	p.table.drain(ctx, s, narrow.read(ctx, rows, -1), nil, nil, found.add)
 	if stats != nil {
 		stats.BlocksRead += rows.BlocksRead
@@ -50,40 +122,34 @@ func (p *Plan) atMostLast(ctx context.Context, stats *ScanStats) error {
 		stats.IndexGets += rows.IndexGets
 		stats.IndexBytes += rows.IndexBytes
 	}
-	if found.err != nil || found.rows < limit {
-		return found.err
-	}
-	expr := found.filter(filter.Path{n.Name}, key)
-	if expr == nil {
-		return nil
-	}
-	if where := p.options.Where; where != nil {
-		expr = filter.And{Left: where, Right: expr}
-	}
-	bound, err := filter.Bind(expr, p.schema.Shard)
-	if err != nil {
-		return nil // the value has no literal in the filter language: sort all rows
-	}
-	p.options.Where, p.bound, p.stats = expr, bound, nil
-	p.Total -= len(p.Shards) // keeps counts them again
-	p.Shards = slices.DeleteFunc(slices.Clone(p.Shards), func(e *manifest.Entry) bool { return !p.keeps(e) })
-	return nil
+	return found.last(), found.err
 }
 
-// topKey returns the first key of the order if reading it alone first pays, else nil.
-func (p *Plan) topKey() *schema.Node {
+// topKey is a key of an order with its column.
+type topKey struct {
+	OrderKey
+	node *schema.Node
+}
+
+func (k topKey) path() filter.Path { return filter.Path{k.node.Name} }
+
+// topKeys are the first keys of the order, as far as filters can compare their values; none if reading them before the rows does not pay.
+func (p *Plan) topKeys() (keys []topKey) {
 	limit := p.options.Limit
-	if limit <= 0 || limit+p.options.Offset > topRows || p.options.SkipDamaged || p.window != nil || len(p.options.OrderBy) == 0 {
+	if limit <= 0 || limit+p.options.Offset > topRows || p.options.SkipDamaged || p.window != nil {
 		return nil
 	}
-	path := schema.SplitPath(p.options.OrderBy[0].Column)
-	n, err := p.schema.Shard.Lookup(p.options.OrderBy[0].Column)
-	if err != nil || len(path) != 1 || !topType(n) {
-		return nil
+	for _, k := range p.options.OrderBy {
+		path := schema.SplitPath(k.Column)
+		n, err := p.schema.Shard.Lookup(k.Column)
+		if err != nil || len(path) != 1 || !topType(n) || slices.ContainsFunc(keys, func(o topKey) bool { return o.node == n }) {
+			break
+		}
+		keys = append(keys, topKey{k, n})
 	}
 	others, stored := false, int64(0)
 	for _, c := range p.columns {
-		others = others || c.ID != n.ID
+		others = others || len(keys) > 0 && c.ID != keys[0].node.ID
 	}
 	for _, e := range p.Shards {
 		stored += e.StoredBytes
@@ -91,7 +157,7 @@ func (p *Plan) topKey() *schema.Node {
 	if !others || stored < topBytes {
 		return nil
 	}
-	return n
+	return keys
 }
 
 // topType reports whether values of a type have literals and ranges by which they are found again.
@@ -106,11 +172,16 @@ func topType(n *schema.Node) bool {
 	return n.IsDecimal()
 }
 
-// topValues are the sorted values of a key: the first, the last, and their number.
+// topValues are the sorted values of keys, of the first rows and of the one behind them.
 type topValues struct {
-	first, last arrow.Array // each of one value
-	rows        int64
-	err         error
+	keys  []topKey
+	limit int64
+	// usable is how many of the first keys filters can compare.
+	usable int
+	rows   int64
+	at     []arrow.Array // each of one value: of the last row
+	tied   bool
+	err    error
 }
 
 func (v *topValues) add(b arrow.RecordBatch, err error) bool {
@@ -118,35 +189,148 @@ func (v *topValues) add(b arrow.RecordBatch, err error) bool {
 		v.err = err
 		return false
 	}
-	if a := b.Column(0); a.Len() > 0 {
-		if v.first == nil {
-			v.first = array.NewSlice(a, 0, 1)
+	if v.rows == 0 {
+		v.usable = len(v.keys)
+	}
+	here, columns := min(b.NumRows(), v.limit-v.rows), v.columns(b)
+	for i := range v.usable {
+		if !comparable(columns[i], here) {
+			v.usable = i
 		}
-		v.last = array.NewSlice(a, int64(a.Len())-1, int64(a.Len()))
-		v.rows += b.NumRows()
+	}
+	if here > 0 {
+		v.at = nil
+		for _, c := range columns {
+			v.at = append(v.at, array.NewSlice(c, here-1, here))
+		}
+	}
+	if here < b.NumRows() {
+		v.tied = true
+		for i, c := range columns {
+			v.tied = v.tied && array.Equal(v.at[i], array.NewSlice(c, here, here+1))
+		}
+	}
+	v.rows += b.NumRows()
+	return true
+}
+
+// columns are those of the keys.
+func (v *topValues) columns(b arrow.RecordBatch) (out []arrow.Array) {
+	for _, k := range v.keys {
+		out = append(out, b.Column(b.Schema().FieldIndices(k.node.Name)[0]))
+	}
+	return out
+}
+
+// comparable reports whether the first values of an array sort as filters compare them.
+func comparable(a arrow.Array, values int64) bool {
+	switch a.(type) {
+	case *array.Float32, *array.Float64, *arrowtype.DecimalArray, array.ExtensionArray:
+		for i := range values {
+			if one := array.NewSlice(a, i, i+1); !one.IsNull(0) {
+				if _, ok := topLiteral(one); !ok {
+					return false
+				}
+			}
+		}
 	}
 	return true
 }
 
-// filter is what the first rows fulfil, up to the last value; nil if that is not known.
-func (v *topValues) filter(path filter.Path, key OrderKey) filter.Expr {
-	if v.last.IsNull(0) {
-		if key.NullsFirst {
-			return filter.IsNull{Field: path}
-		}
+// last is the last of the first rows, nil if there are fewer or nothing can be compared with it.
+func (v *topValues) last() *topRow {
+	if v.err != nil || v.rows < v.limit || v.usable == 0 || v.at[0].IsNull(0) && !v.keys[0].NullsFirst {
 		return nil // nulls come last: all values are wanted
 	}
-	value, ok := topLiteral(v.last)
-	if _, known := topLiteral(v.first); !ok || !known && !v.first.IsNull(0) {
-		return nil
+	return &topRow{keys: v.keys[:v.usable], values: v.at, tied: v.tied}
+}
+
+// topRow is the last of the first rows in an order.
+type topRow struct {
+	keys   []topKey
+	values []arrow.Array // each of one value
+	// tied: the row behind it has the same values.
+	tied bool
+}
+
+// upTo is what the rows fulfil that do not come behind the row.
+func (t *topRow) upTo() filter.Expr {
+	n := len(t.keys) - 1
+	k := t.keys[n]
+	if t.values[n].IsNull(0) {
+		return t.inOrder(or(t.less(n), t.same(n)))
 	}
 	op := filter.Le
-	if key.Descending {
+	if k.Descending {
 		op = filter.Ge
 	}
-	var expr filter.Expr = filter.Compare{Field: path, Op: op, Value: value}
-	if key.NullsFirst {
-		expr = filter.Or{Left: filter.IsNull{Field: path}, Right: expr}
+	return t.inOrder(t.compare(n, op))
+}
+
+// before is what the rows fulfil that come before the row; nil if none can.
+func (t *topRow) before() filter.Expr { return t.inOrder(t.less(len(t.keys) - 1)) }
+
+// equal is what the rows fulfil that have the values of the row.
+func (t *topRow) equal() filter.Expr {
+	expr := t.same(0)
+	for i := 1; i < len(t.keys); i++ {
+		expr = filter.And{Left: expr, Right: t.same(i)}
+	}
+	return expr
+}
+
+// inOrder is what the rows fulfil that come before the row in all keys but the last, or that have its values there and fulfil rest.
+func (t *topRow) inOrder(rest filter.Expr) filter.Expr {
+	for i := len(t.keys) - 2; i >= 0; i-- {
+		if rest != nil {
+			rest = filter.And{Left: t.same(i), Right: rest}
+		}
+		rest = or(t.less(i), rest)
+	}
+	return rest
+}
+
+// or is either of two expressions, of which nil is never true.
+func or(a, b filter.Expr) filter.Expr {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	return filter.Or{Left: a, Right: b}
+}
+
+// less is what values of a key fulfil that come before that of the row; nil if none can.
+func (t *topRow) less(i int) filter.Expr {
+	k := t.keys[i]
+	if t.values[i].IsNull(0) {
+		if k.NullsFirst {
+			return nil
+		}
+		return filter.Not{X: filter.IsNull{Field: k.path()}}
+	}
+	op := filter.Lt
+	if k.Descending {
+		op = filter.Gt
+	}
+	return t.compare(i, op)
+}
+
+// same is what values of a key fulfil that are that of the row.
+func (t *topRow) same(i int) filter.Expr {
+	if t.values[i].IsNull(0) {
+		return filter.IsNull{Field: t.keys[i].path()}
+	}
+	return t.compare(i, filter.Eq)
+}
+
+// compare compares the values of a key with that of the row, which is not null; nulls that come first are less.
+func (t *topRow) compare(i int, op filter.Op) filter.Expr {
+	value, _ := topLiteral(t.values[i])
+	expr := filter.Compare{Field: t.keys[i].path(), Op: op, Value: value}
+	if t.keys[i].NullsFirst && op != filter.Eq {
+		return filter.Or{Left: filter.IsNull{Field: t.keys[i].path()}, Right: expr}
 	}
 	return expr
 }
