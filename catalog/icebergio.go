@@ -87,14 +87,22 @@ func (m *metadataIO) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, pathError(err)
 	}
-	if strings.HasSuffix(at, ".avro") { // manifests and lists: written once, never changed
-		m.cache.put(at, b)
+	if m.keep(at, b) {
 		return b, nil
 	}
 	if _, err := checkedMetadata(at, b, m.memory); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// keep caches a manifest or a manifest list, which is written once and never changed, and reports whether the file is one.
+func (m *metadataStore) keep(at string, b []byte) bool {
+	avro := strings.HasSuffix(at, ".avro")
+	if avro {
+		m.cache.put(at, b)
+	}
+	return avro
 }
 
 // Open reads the whole file: all of Iceberg's are read to their end.
@@ -125,6 +133,7 @@ func (m *metadataIO) WriteFile(name string, p []byte) error {
 	if err := m.client.PutReadBack(m.ctx, canonical(name), p); err != nil {
 		return pathError(err)
 	}
+	m.keep(canonical(name), bytes.Clone(p))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"sync"
 
@@ -45,6 +46,7 @@ func (l *laterIO) WriteFile(name string, p []byte) error {
 		if err := readBack(ctx, c); err != nil {
 			return pathError(err)
 		}
+		l.keep(canonical(name), bytes.Clone(p))
 		return nil
 	})
 	return nil

@@ -247,8 +247,9 @@ func (s *stager) targetBytes() int64 {
 	return int64(max(1, s.Metadata.Properties().GetInt(mergeBytesProperty, mergeBytes)))
 }
 
-func (s *stager) tooMany(group []iceberg.ManifestFile) bool {
-	return len(group) >= max(2, s.Metadata.Properties().GetInt(mergeCountProperty, mergeCount))
+// mergeFrom is the number of small manifests of one spec from which on they are merged.
+func (s *stager) mergeFrom() int {
+	return max(2, s.Metadata.Properties().GetInt(mergeCountProperty, mergeCount))
 }
 
 // takesNewest reports whether the change takes over the newest small manifest of a partition spec instead of merging all of them: an append
@@ -264,11 +265,11 @@ func (s *stager) takesNewest(specID int, group []iceberg.ManifestFile) bool {
 }
 
 // takeNewest removes the newest small manifest of a partition spec from the snapshot and returns its entries, for the manifest of the append.
-// Where there are too many small manifests, the newest one grows in this way until it has as many entries as there are small manifests, so
-// that n appends leave manifests of the order of the square root of n, and each append reads at most one.
+// From half as many small manifests as are merged on, the newest one grows in this way until it has as many entries as there are small manifests,
+// so that n appends leave manifests of the order of the square root of n, and each append reads at most one.
 func (s *stager) takeNewest(specID int) ([]iceberg.ManifestEntry, error) {
 	group := s.smallManifests()[int32(specID)]
-	if !s.tooMany(group) || !s.takesNewest(specID, group) {
+	if 2*len(group) < s.mergeFrom() || !s.takesNewest(specID, group) {
 		return nil, nil
 	}
 	newest := group[len(group)-1]
@@ -293,7 +294,7 @@ func (s *stager) drop(group ...iceberg.ManifestFile) {
 // compactManifests merges the small manifests of earlier snapshots when there are too many of them.
 func (s *stager) compactManifests() error {
 	for spec, group := range s.smallManifests() {
-		if !s.tooMany(group) || s.takesNewest(int(spec), group) {
+		if len(group) < s.mergeFrom() || s.takesNewest(int(spec), group) {
 			continue
 		}
 		s.drop(group...)
