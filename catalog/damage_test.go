@@ -18,17 +18,19 @@ import (
 type damagedGround struct {
 	*ground
 	bucket *blobtest.Faulty
+	// metadataCache is that of the catalogs it opens, if not 0.
+	metadataCache int
 }
 
 func newDamagedGround(t *testing.T, script string) *damagedGround {
 	g := newGround(t)
-	return &damagedGround{g, blobtest.NewFaulty(t, memblob.New(), script)}
+	return &damagedGround{ground: g, bucket: blobtest.NewFaulty(t, memblob.New(), script)}
 }
 
 func (g *damagedGround) open(bucket blobio.Bucket) *Catalog {
 	g.t.Helper()
 	const root = "s3://damaged/"
-	o := Options{URI: "sqlite:" + g.dir + "/catalog.db", Warehouse: root + "wh"}
+	o := Options{URI: "sqlite:" + g.dir + "/catalog.db", Warehouse: root + "wh", MetadataCache: g.metadataCache}
 	impatient := blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond})
 	o.Client, o.Metadata = blobio.NewClient(impatient), blobio.NewClient(impatient)
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {

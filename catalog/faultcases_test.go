@@ -255,6 +255,7 @@ func TestRepairIsFinal(t *testing.T) {
 	tbl := g.create(g.open(g.bucket))
 	ingest(t, tbl, IngestOptions{StripeRows: 4}, rows(0, 20))
 	swap(t, tbl.cat.client, stripesOf(t, tbl, firstEntry(t, tbl).Path)[2], nothing)
+	g.metadataCache = 1 // which holds no manifest
 	c := g.open(g.bucket)
 	c.ice = &slowCommits{Catalog: c.ice, between: func() { g.bucket.Play(t, "get~.avro *: fail denied") }}
 	done, err := g.load(c).Repair(ctx, RepairOptions{AcceptLoss: true})

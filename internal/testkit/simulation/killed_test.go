@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
@@ -310,7 +311,7 @@ func (g *killGround) kill(t *testing.T, n int) (killed int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.dropLeases(t, tbl) // of the child, which is dead; they would end by themselves after an hour
+	g.releaseLeases(t, tbl) // of the child, which is dead; they would end by themselves after an hour
 	if g.name != "repair" {
 		if ids := g.ids(t, tbl); !maps.Equal(ids, g.before) && !maps.Equal(ids, g.after) && (g.between == nil || !g.between(g.before, ids)) {
 			t.Fatalf("killed at step %d: %v", n, slices.Sorted(maps.Keys(ids)))
@@ -327,14 +328,16 @@ func (g *killGround) kill(t *testing.T, n int) (killed int) {
 	return killed
 }
 
-func (g *killGround) dropLeases(t *testing.T, tbl *catalog.Table) {
+// releaseLeases releases those of the child, as it would have. They stay where they are: their numbers are not given out again.
+func (g *killGround) releaseLeases(t *testing.T, tbl *catalog.Table) {
 	t.Helper()
 	client, ctx := tbl.Catalog().Client(), context.Background()
 	for info, err := range client.List(ctx, tbl.VaultFolder()+"_gc/lease-") {
-		if err == nil {
-			err = client.Delete(ctx, tbl.VaultFolder()+"_gc/"+path.Base(info.Key), "")
-		}
 		if err != nil {
+			t.Fatal(err)
+		}
+		number, _, _ := strings.Cut(path.Base(info.Key), ".")
+		if err := client.Put(ctx, tbl.VaultFolder()+"_gc/"+number+".released.json", []byte("{}")); err != nil && !errors.Is(err, blobio.ErrExists) {
 			t.Fatal(err)
 		}
 	}
