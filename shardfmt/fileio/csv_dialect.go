@@ -123,8 +123,9 @@ func newNumberText(o SourceOptions) *numberText {
 // custom: numbers are not written as JSON has them.
 func (n *numberText) custom() bool { return n.point != '.' || n.thousands != 0 }
 
-// kind is the kind that the text of a CSV field looks like, and for a number what JSON would write. Numbers have no leading zeros and no
-// plus sign, so that codes such as 007 and telephone numbers stay text; columns of a number's type take a plus sign.
+// kind is the kind that the text of a CSV field looks like, and for a number what JSON would write. Numbers have no leading zeros, nor a
+// plus sign before an exponent, as other readers have it, or before as many digits as a telephone number has, so that those and codes such as
+// 007 stay text; columns of a number's type take any plus sign.
 func (n *numberText) kind(text []byte) (kind, []byte) {
 	switch string(text) {
 	case "true", "True", "TRUE", "false", "False", "FALSE":
@@ -132,13 +133,21 @@ func (n *numberText) kind(text []byte) (kind, []byte) {
 	case "NaN", "Infinity", "-Infinity":
 		return kindNumber, text
 	}
-	if len(text) == 0 || text[0] == '+' {
+	if len(text) == 0 || text[0] == '+' && !isSigned(text[1:]) {
 		return kindText, nil
 	}
 	if token, ok := n.token(text); ok {
 		return kindNumber, token
 	}
 	return kindText, nil
+}
+
+// telephoneDigits is the least number of digits behind the plus sign of a telephone number, its country's included.
+const telephoneDigits = 7
+
+// isSigned reports whether what follows a plus sign makes a number of it.
+func isSigned(text []byte) bool {
+	return !bytes.ContainsAny(text, "eE") && (len(text) < telephoneDigits || !areDigits(text))
 }
 
 // token is a number as JSON writes it, valid until the next call.
