@@ -167,4 +167,8 @@ func TestArrowVersion(t *testing.T) {
 	if _, err := rowsIn(t, SourceOptions{}, "testdata/files/schema_v6.arrow"); !errors.Is(err, corrupt.ErrUnsupported) || !strings.Contains(err.Error(), "version") {
 		t.Error(err)
 	}
+	feather := SourceOptions{Format: Arrow, Stdin: strings.NewReader("FEA1\x00\x00\x00\x00")}
+	if _, err := rowsIn(t, feather, "-"); !errors.Is(err, corrupt.ErrUnsupported) || !strings.Contains(err.Error(), "Feather of version 1") {
+		t.Error(err)
+	}
 }

@@ -141,8 +141,14 @@ func (a *arrowFile) Close() error {
 	return err
 }
 
+// featherMagic begins files of the first version of Feather, which have a layout of their own.
+const featherMagic = "FEA1"
+
 // newArrowStream reads what comes through a buffer, and closes the body with it.
 func newArrowStream(body io.Closer, r *bufio.Reader, maxMemory int64) (*arrowStream, error) {
+	if head, _ := r.Peek(len(featherMagic)); string(head) == featherMagic {
+		return nil, corrupt.Unsupported(0, "the file is Feather of version 1, which is not read: write version 2, which is an Arrow file")
+	}
 	m, err := arrowipc.Open(r, arrowLimits(maxMemory))
 	if err != nil {
 		return nil, damaged(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// plainError is an error of a library in words for whoever has the file: without the library's own names, and without those of Go's runtime.
+// plainError is an error of a library in words for the reader of a message: without the library's own names, and without those of Go's runtime.
 type plainError struct {
 	text string
 	err  error
@@ -37,6 +37,7 @@ var libraryWords = strings.NewReplacer(
 	"column in rowgroup is encrypted, but no file decryptor", "the file is encrypted, which is not read",
 	"cannot decrypt column metadata. file decryption not setup correctly", "the file is encrypted, which is not read",
 	"compression for <UNSET> unimplemented", "a codec that is not known",
+	"file is smaller than indicated metadata size", "the footer that its end states is longer than the file",
 	"magic bytes not found in footer. Either the file is corrupted or this isn't a parquet file", "it does not end as a Parquet file does",
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// foreignWords are names of libraries and of Go's runtime, which report nothing to whoever has the file.
+// foreignWords are names of libraries and of Go's runtime, which report nothing to the owner of the file.
 var foreignWords = regexp.MustCompile(`runtime error|slice bounds|index out of range|makeslice|nil pointer|interface conversion|arrow/|[^.]arrow: |[^.]parquet: |thrift|unexpected EOF|eof exception|panic`)
 
 // Damaged files are refused in plain words, as damaged or not supported.
@@ -44,6 +44,7 @@ func TestPlainText(t *testing.T) {
 		"parquet: could not read footer: *parquet.SchemaElement error reading struct: Unknown data type 0": badFooter,
 		"could not decode schema from message schema: could not convert field 4 from flatbuf: no":          badSchema,
 		`column "a", row group 0: metadata said 21 bytes uncompressed data page, got 149 bytes`:            `column "a", row group 0: ` + contradiction,
+		"parquet: file is smaller than indicated metadata size":                                            "the footer that its end states is longer than the file",
 		"parquet: dict unexpected EOF":                                                                     badPage,
 		"arrow/ipc: unknown error while writing: arrow/array: index out of range":                          contradiction,
 	} {
