@@ -71,7 +71,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		a.where = where.Value.String()
 	}
 	a.json = a.json || err != nil && slices.Contains(args, "--json") // flags behind a bad one were not read
-	return err
+	return plainUsage(err)
 }
 
 // finish closes what was opened, prints counters and the error, and returns the exit code.

@@ -33,8 +33,8 @@ func (a *app) compactCommand() *cobra.Command {
 			"Shards with an incompatible schema, many deleted records or many small stripes are rewritten instead, unless the policy forbids it.",
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (len(args) == 1) == all {
-				return usagef("missing argument: a table, or --all")
+			if err := eitherOf(len(args) == 1, all, "a table", "--all"); err != nil {
+				return err
 			}
 			tracer, endTraces, err := tracing.FromEnvironment(cmd.Context(), version())
 			if err != nil {

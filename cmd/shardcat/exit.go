@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -35,6 +36,17 @@ func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// eitherOf refuses a command line with both of two arguments, or with neither.
+func eitherOf(hasOne, hasOther bool, one, other string) error {
+	switch {
+	case hasOne && hasOther:
+		return usagef("%s and %s exclude each other", one, other)
+	case !hasOne && !hasOther:
+		return usagef("missing argument: %s, or %s", one, other)
+	}
+	return nil
+}
 
 // asUsage makes an error a usage error if it is of the given kind: a field named on the command line, say.
 func asUsage(err, kind error) error {
@@ -93,10 +105,24 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailed
 }
 
+// flagGroup is cobra's complaint about flags that exclude each other.
+var flagGroup = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+
+// plainUsage gives cobra's complaint about flags that exclude each other in plain words; other errors are left as they are.
+func plainUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	if m := flagGroup.FindStringSubmatch(err.Error()); m != nil {
+		return usagef("--%s exclude each other", strings.Join(strings.Fields(m[1]), " and --"))
+	}
+	return err
+}
+
 // isCobraUsage recognises cobra's own complaints, which have no type.
 func isCobraUsage(err error) bool {
 	for _, start := range []string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument",
-		"flag needs an argument", "required flag", "accepts ", "requires at least", "requires at most", "bad flag syntax", "if any flags in the group", "at least one of the flags"} {
+		"flag needs an argument", "required flag", "accepts ", "requires at least", "requires at most", "bad flag syntax", "at least one of the flags"} {
 		if strings.HasPrefix(err.Error(), start) {
 			return true
 		}

@@ -65,8 +65,8 @@ With --all the files of tables dropped more than --delete-delay ago are deleted 
   shardcat gc --all --execute --min-age 3d`,
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (len(args) == 1) == all {
-				return usagef("missing argument: a table, or --all")
+			if err := eitherOf(len(args) == 1, all, "a table", "--all"); err != nil {
+				return err
 			}
 			o, err := f.options()
 			if err != nil {

@@ -44,8 +44,8 @@ func (a *app) scanCommand() *cobra.Command {
 			if cmd.Flags().Changed("seed") && f.sample == 0 {
 				return usagef("--seed needs --sample")
 			}
-			if (len(args) == 1) == (task != "") {
-				return usagef("missing argument: a table, or --task with a task of plan-scan")
+			if err := eitherOf(len(args) == 1, task != "", "a table", "--task (a task of plan-scan)"); err != nil {
+				return err
 			}
 			if task != "" {
 				return a.scanTasks(cmd, task, &f)
@@ -108,6 +108,9 @@ func (a *app) scanCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("limit", "head")
 	cmd.MarkFlagsMutuallyExclusive("order-by", "sample")
 	cmd.MarkFlagsMutuallyExclusive("count", "explain", "format")
+	for _, name := range []string{"order-by", "ordered", "all"} {
+		cmd.MarkFlagsMutuallyExclusive("count", name)
+	}
 	return cmd
 }
 

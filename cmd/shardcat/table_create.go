@@ -71,10 +71,10 @@ func (a *app) tableCreateCommand() *cobra.Command {
 
 // takeSchema gives a new table the schema of --schema or --like, and the Arrow types that a file or shard came with.
 func (a *app) takeSchema(ctx context.Context, o *catalog.CreateOptions, text, like string) (err error) {
-	switch {
-	case (text == "") == (like == ""):
-		return usagef("missing --schema or --like")
-	case text != "":
+	if err := eitherOf(text != "", like != "", "--schema", "--like"); err != nil {
+		return err
+	}
+	if text != "" {
 		o.Schema, err = readSchema(text)
 		return err
 	}
