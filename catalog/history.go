@@ -91,6 +91,8 @@ type Description struct {
 	// RootBytes are the sizes of the root objects, DataBytes of everything they reach.
 	RootBytes int64 `json:"root_bytes"`
 	DataBytes int64 `json:"data_bytes"`
+	// IndexBytes are those of the objects of indexes besides; nil where an older version has written some shard's entry.
+	IndexBytes *int64 `json:"index_bytes,omitempty"`
 }
 
 // ColumnInfo is one column of a table.
@@ -104,6 +106,9 @@ type ColumnInfo struct {
 	// Children are the members of a struct, the element of a list, key and value of a map, the variants of a union.
 	Children []ColumnInfo `json:"children,omitempty"`
 }
+
+// totalIndexBytes is the key of a snapshot's summary for the bytes of the objects of indexes.
+const totalIndexBytes = "shardcat.total-index-bytes"
 
 // Describe reports what a table is and holds. It makes no request.
 func (t *Table) Describe() Description {
@@ -126,6 +131,10 @@ func (t *Table) Describe() Description {
 		current := snapshotOf(s, nil, true)
 		d.Shards, d.Records = current.Number("total-data-files"), current.Number("total-records")
 		d.RootBytes, d.DataBytes = current.Number("total-files-size"), current.Number("shardcat.total-data-bytes")
+		if _, known := current.Summary[totalIndexBytes]; known {
+			bytes := current.Number(totalIndexBytes)
+			d.IndexBytes = &bytes
+		}
 	}
 	return d
 }

@@ -16,6 +16,7 @@ const (
 	fieldTags
 	fieldTerms
 	fieldRows
+	fieldIndexBytes
 
 	firstPrivateField = fieldCreation
 	lastPrivateField  = 2147480063
@@ -69,6 +70,9 @@ type Private struct {
 	MetadataBytes int64
 	// StoredBytes and Objects count everything that the root reaches, the root included.
 	StoredBytes, Objects int64
+	// IndexBytes is what the objects of its indexes take, where IndexesKnown: entries of older versions do not have it.
+	IndexBytes   int64
+	IndexesKnown bool
 	// Shape is the fingerprint of the shard's schema, see Shape; 0 where the entry has none.
 	Shape int64
 	// Tags is the fingerprint of the shard's drop-by tags, see TagsOf; 0 without any, and where the entry has none.
@@ -88,6 +92,9 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 	put(fieldFlags, int64(p.Flags), int64(p.Flags))
 	put(fieldStoredBytes, p.StoredBytes, p.StoredBytes)
 	put(fieldObjects, p.Objects, p.Objects)
+	if p.IndexesKnown {
+		put(fieldIndexBytes, p.IndexBytes, p.IndexBytes)
+	}
 	if p.Shape != 0 {
 		put(fieldShape, p.Shape, p.Shape)
 	}
@@ -100,8 +107,10 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 // another engine wrote has no such block.
 func privateOf(lower, upper map[int][]byte) Private {
 	p := Private{Created: CreationRange{Last: long(upper[fieldCreation])}}
-	for id := firstPrivateField; id <= fieldTags; id++ {
-		p.setLower(id, long(lower[id]))
+	for id := firstPrivateField; id <= fieldIndexBytes; id++ {
+		if bound, ok := lower[id]; ok {
+			p.setLower(id, long(bound))
+		}
 	}
 	return p
 }
@@ -127,6 +136,8 @@ func (p *Private) setLower(id int, v int64) {
 		p.Shape = v
 	case fieldTags:
 		p.Tags = v
+	case fieldIndexBytes:
+		p.IndexBytes, p.IndexesKnown = v, true
 	}
 }
 

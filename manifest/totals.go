@@ -12,16 +12,26 @@ const (
 	// totalDataBytesKey: stored bytes of all live shards, roots included. An object that two roots reach counts
 	// twice.
 	totalDataBytesKey = "shardcat.total-data-bytes"
+	// totalIndexBytesKey: bytes of the objects of indexes of all live shards; absent if one of their entries does not have them.
+	totalIndexBytesKey = "shardcat.total-index-bytes"
 )
 
 // volume sums up entries.
-type volume struct{ files, records, size, stored int64 }
+type volume struct {
+	files, records, size, stored, indexes int64
+	// unknown is how many entries lack the bytes of their indexes.
+	unknown int64
+}
 
 func (v *volume) add(e *Entry) {
 	v.files++
 	v.records += e.Records
 	v.size += e.RootBytes
 	v.stored += e.StoredBytes
+	if e.IsShard() && !e.IndexesKnown {
+		v.unknown++
+	}
+	v.indexes += e.IndexBytes
 }
 
 // totals are the numbers of one snapshot's summary.
@@ -65,8 +75,19 @@ func (t *totals) properties(previous map[string]string) map[string]string {
 	total("total-records", t.added.records, t.removed.records)
 	total("total-files-size", t.added.size, t.removed.size)
 	total(totalDataBytesKey, t.added.stored, t.removed.stored)
+	if _, known := previous[totalIndexBytesKey]; t.added.unknown == 0 && known {
+		total(totalIndexBytesKey, t.added.indexes, t.removed.indexes)
+	} else if t.added.unknown == 0 && t.replacesAll(previous) {
+		p[totalIndexBytesKey] = strconv.FormatInt(t.added.indexes, 10)
+	}
 	total("total-delete-files", 0, 0)
 	total("total-position-deletes", 0, 0)
 	total("total-equality-deletes", 0, 0)
 	return p
+}
+
+// replacesAll reports whether no entry of the snapshot before is left.
+func (t *totals) replacesAll(previous map[string]string) bool {
+	files, err := strconv.ParseInt(previous["total-data-files"], 10, 64)
+	return err != nil || files <= t.removed.files
 }

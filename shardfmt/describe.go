@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"maps"
+	"math"
 	"math/bits"
 
 	"github.com/zeebo/xxh3"
@@ -35,9 +36,10 @@ type Description struct {
 	// Rows identify the records of each stripe, see Shard.StripeRows; nil if one of them has no identity.
 	Rows [][16]byte
 	// Objects are those that the root refers to, itself left out, each with the least size it must have: the end of the last
-	// range that a buffer has there. StoredBytes is the size of the root and of all buffers outside of it.
-	Objects     map[string]int64
-	StoredBytes int64
+	// range that a buffer has there. StoredBytes is the size of the root and of all buffers outside of it, IndexBytes that of the
+	// objects of indexes, as their descriptions state it.
+	Objects                 map[string]int64
+	StoredBytes, IndexBytes int64
 }
 
 // DateTime is a time in ticks of 100 ns since 0001-01-01, TimeSpan a duration in ticks.
@@ -163,12 +165,31 @@ func (d *describer) termFilters() (err error) {
 		return err
 	}
 	d.out.TermFilters = make([][]*index.TermFilter, len(all))
+	whole, err := d.root.Indexes(d.ctx)
+	if err != nil {
+		return err
+	}
+	d.addIndexes(whole)
 	for i := range all {
 		if d.out.TermFilters[i], err = stripeindex.StripeFilters(d.ctx, d.root, i); err != nil {
 			return err
 		}
+		of, err := d.root.StripeIndexes(d.ctx, i)
+		if err != nil {
+			return err
+		}
+		d.addIndexes(of)
 	}
 	return nil
+}
+
+// addIndexes adds up what the objects of indexes take. Sums that no store holds are as good as the largest.
+func (d *describer) addIndexes(c *metapb.IndexCollection) {
+	for _, x := range c.GetIndexDescriptors() {
+		if len(x.Artifacts) > 0 {
+			d.out.IndexBytes += int64(min(x.GetIndexSize(), uint64(math.MaxInt64-d.out.IndexBytes)))
+		}
+	}
 }
 
 // fields describes nodes and everything below them.

@@ -64,7 +64,7 @@ func (s *Server) table(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := t.Describe()
 	out := description{
-		Table: d.Name, UUID: d.UUID, SnapshotID: d.SnapshotID, Rows: d.Records, Bytes: d.RootBytes + d.DataBytes, Shards: d.Shards,
+		Table: d.Name, UUID: d.UUID, SnapshotID: d.SnapshotID, Rows: d.Records, Bytes: d.DataBytes, Shards: d.Shards,
 		Partition: append([]string{}, d.Partition...), Columns: d.Columns,
 	}
 	if out.ArrowSchema, err = arrowtype.MarshalSchema(types); err != nil {

@@ -36,8 +36,12 @@ func (a *app) printDescription(t *catalog.Table) error {
 	if a.json {
 		return a.printJSON(d)
 	}
+	indexes := ""
+	if d.IndexBytes != nil {
+		indexes = indexesText(*d.IndexBytes)
+	}
 	a.printf("table       %s\n", d.Name)
-	a.printf("records     %d in %s, %s of data\n", d.Records, plural.Count(d.Shards, "shard"), progress.Bytes(d.DataBytes))
+	a.printf("records     %d in %s, %s of data%s\n", d.Records, plural.Count(d.Shards, "shard"), progress.Bytes(d.DataBytes), indexes)
 	a.printf("snapshots   %d\n", d.Snapshots)
 	a.printf("location    %s\nvault       %s\n", d.Location, d.Vault)
 	for _, p := range d.Partition {

@@ -3,6 +3,7 @@ package faultwalk
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -308,8 +309,9 @@ func describeTable(r *session) error {
 	}
 	d := t.Describe()
 	d.MetadataLocation = "" // another one after each change of another client
-	r.out = append(r.out, fmt.Sprintf("%+v", d))
-	return nil
+	text, err := json.Marshal(d)
+	r.out = append(r.out, string(text))
+	return err
 }
 
 func tableHistory(r *session) error {

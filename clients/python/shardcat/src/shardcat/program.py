@@ -38,7 +38,7 @@ class Program:
         d = self._json("table", "describe", table)
         return {
             "table": d["name"], "table_uuid": d["uuid"], "snapshot_id": d.get("snapshot_id", 0), "rows": d["records"],
-            "bytes": d["root_bytes"] + d["data_bytes"], "shards": d["shards"], "partition": d.get("partition", []), "columns": d["columns"],
+            "bytes": d["data_bytes"], "shards": d["shards"], "partition": d.get("partition", []), "columns": d["columns"],
         }
 
     def schema(self, table: str, scan: Scan) -> pa.Schema:
