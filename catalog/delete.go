@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -163,21 +164,15 @@ func (r *removal) commit(ctx context.Context, found []match) (*DeleteResult, err
 		out.CommitResult = &CommitResult{SnapshotID: j.table.Head()}
 		return out, j.end(ctx, outcomeCommitted, j.table.Head())
 	}
-	add := r.add
-	remove := make([]string, 0, len(found))
-	for i := range found {
-		m := &found[i]
-		remove = append(remove, m.path)
-		if m.whole {
-			continue
-		}
-		e, err := r.mark(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		add = append(add[:len(add):len(add)], e)
+	marked, err := r.markAll(ctx, inPart(found, nil))
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	add := append(r.add[:len(r.add):len(r.add)], marked...)
+	remove := make([]string, len(found))
+	for i := range found {
+		remove[i] = found[i].path
+	}
 	out.BytesWritten = r.written
 	out.CommitResult, err = j.commit(ctx, change{
 		Change: manifest.Change{
@@ -207,29 +202,61 @@ func (d *DeleteResult) count(m *match) {
 	}
 }
 
-// mark writes the new root of a shard and gives its entry.
-func (r *removal) mark(ctx context.Context, m *match) (*manifest.Entry, error) {
+// inPart are the shards of which some rows stay, those aside that were marked already.
+func inPart(found []match, marked map[string]*manifest.Entry) (out []*match) {
+	for i := range found {
+		if m := &found[i]; !m.whole && marked[m.path] == nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// markAll marks shards, some at a time, and gives their new entries in the same order.
+func (r *removal) markAll(ctx context.Context, shards []*match) ([]*manifest.Entry, error) {
+	names := make([]string, len(shards))
+	for i := range shards {
+		r.count++
+		names[i] = fmt.Sprintf("%s-d%04d", r.job.Attempt(), r.count)
+		r.objects = append(r.objects, r.markerOf(names[i]), r.rootOf(names[i])) // before any of them is written
+	}
+	entries, written := make([]*manifest.Entry, len(shards)), make([]int64, len(shards))
+	err := r.job.table.cat.client.Each(ctx, len(shards), func(ctx context.Context, client *blobio.Client, i int) (err error) {
+		entries[i], written[i], err = r.mark(ctx, client, shards[i], names[i])
+		return err
+	})
+	for _, n := range written {
+		r.written += n
+	}
+	return entries, err
+}
+
+// rootOf and markerOf are the objects of a shard's new root and of its markers.
+func (r *removal) rootOf(name string) string {
+	return r.job.table.VaultFolder() + name + ".amudai.shard"
+}
+
+func (r *removal) markerOf(name string) string {
+	return r.job.table.VaultFolder() + "data/" + name + "/deleted.amudai.stripe"
+}
+
+// mark writes the new root of a shard and gives its entry, and how many bytes were written.
+func (r *removal) mark(ctx context.Context, client *blobio.Client, m *match, name string) (*manifest.Entry, int64, error) {
 	t, in := r.job.table, m.entry
-	r.count++
-	name := fmt.Sprintf("%s-d%04d", r.job.Attempt(), r.count)
-	root := t.VaultFolder() + name + ".amudai.shard"
-	marker := t.VaultFolder() + "data/" + name + "/deleted.amudai.stripe"
 	input, o, err := t.succession(ctx, in)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	r.objects = append(r.objects, marker, root)
-	done, err := merge.DeleteRecords(ctx, t.cat.client, root, input, merge.Deletion{Stripes: m.stripes, Object: marker}, o)
+	done, err := merge.DeleteRecords(ctx, client, r.rootOf(name), input, merge.Deletion{Stripes: m.stripes, Object: r.markerOf(name)}, o)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	e, err := t.successor(ctx, in, done)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if e.Records != in.Records-m.rows {
-		return nil, fmt.Errorf("%s: %d of %d rows to delete, but %d rows remain", in.Path, m.rows, in.Records, e.Records)
+		return nil, 0, fmt.Errorf("%s: %d of %d rows to delete, but %d rows remain", in.Path, m.rows, in.Records, e.Records)
 	}
-	r.written += done.Size + done.MarkerBytes
-	return e, nil
+	return e, done.Size + done.MarkerBytes, nil
 }

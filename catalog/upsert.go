@@ -111,18 +111,20 @@ func (u *upsert) prepare(ctx context.Context) (manifest.Change, error) {
 	c.Add = u.add[:len(u.add):len(u.add)]
 	u.done = DeleteResult{}
 	u.done.countAll(found)
+	shards := inPart(found, u.marked)
+	entries, err := u.markAll(ctx, shards)
+	if err != nil {
+		return c, err
+	}
+	for i, m := range shards {
+		u.marked[m.path] = entries[i]
+	}
 	for i := range found {
 		m := &found[i]
 		c.Operation, c.Remove = table.OpOverwrite, append(c.Remove, m.path)
-		if m.whole {
-			continue
+		if !m.whole {
+			c.Add = append(c.Add, u.marked[m.path])
 		}
-		if u.marked[m.path] == nil {
-			if u.marked[m.path], err = u.mark(ctx, m); err != nil {
-				return c, err
-			}
-		}
-		c.Add = append(c.Add, u.marked[m.path])
 	}
 	return c, u.job.checkEntries(u.job.table, c.Add)
 }
