@@ -81,7 +81,7 @@ func (f *follower) shorten(anchor string, v *metapb.AnyValue) (*metapb.AnyValue,
 
 // VisitReferences calls visit with the canonical URL and the range of every message that references in v lead to, directly or by way of
 // messages that hold references again. It goes on where one can't be followed because stored data is damaged or the policy refuses it, and returns
-// the first such error.
+// one such error: urlresolve.ErrRefused if there is one, which a caller that passes over damage must not miss.
 func (r *Root) VisitReferences(ctx context.Context, anchor string, v *metapb.AnyValue, visit func(object string, start, end int64)) error {
 	f := follower{ctx: ctx, root: r, visit: visit, lenient: true}
 	_, err := f.value(anchor, v, nil)
@@ -97,7 +97,7 @@ type follower struct {
 	root *Root
 	// visit, if not nil, gets the object and range of each reference before it is read.
 	visit func(object string, start, end int64)
-	// lenient: the first damage is kept instead of returned.
+	// lenient: damage is kept instead of returned, the first unless the policy refused something later.
 	lenient bool
 	damage  error
 
@@ -110,7 +110,7 @@ func (f *follower) value(anchor string, v *metapb.AnyValue, way []place) (*metap
 	if x, ok := v.GetKind().(*metapb.AnyValue_DataRef); ok {
 		out, err := f.reference(anchor, x.DataRef, way)
 		if f.lenient && isDamage(err) {
-			if f.damage == nil {
+			if f.damage == nil || errors.Is(err, urlresolve.ErrRefused) {
 				f.damage = err
 			}
 			return v, nil

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -73,13 +74,14 @@ func TestDraftMessages(t *testing.T) {
 func TestDraftFilters(t *testing.T) {
 	data, name := bytes.Repeat([]byte{9}, 64), []byte("xxh3_64")
 	head := protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), 2)
+	head = protowire.AppendFixed64(protowire.AppendTag(head, 2, protowire.Fixed64Type), math.Float64bits(0.01)) // target_fpp: no number of blocks
 	field := func(b []byte, num protowire.Number, v []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), v)
 	}
 	for _, b := range [][]byte{field(field(bytes.Clone(head), 4, name), 5, data), field(field(bytes.Clone(head), 4, data), 5, name)} {
 		f := new(metapb.SplitBlockBloomFilter)
 		out, err := toCurrent.filter(b)
-		if err != nil || proto.Unmarshal(out, f) != nil || f.HashAlgorithm != "xxh3_64" || !bytes.Equal(f.Data, data) || f.NumBlocks != 2 {
+		if err != nil || proto.Unmarshal(out, f) != nil || f.HashAlgorithm != "xxh3_64" || !bytes.Equal(f.Data, data) || f.NumBlocks != 2 || f.TargetFpp != 0.01 {
 			t.Errorf("%v, %v", f, err)
 		}
 	}

@@ -369,6 +369,39 @@ func TestManyMessages(t *testing.T) {
 	if err := unmarshal(b, new(metapb.StripeList)); !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
 	}
+	// Messages count also where fields of other types precede theirs.
+	for i := 0; i < len(b); i += 2 {
+		b[i] = descriptorArtifacts<<3 | 2
+	}
+	if err := unmarshal(b, new(metapb.IndexDescriptor)); !errors.Is(err, corrupt.ErrCorrupt) {
+		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
+	}
+}
+
+// An annotation that the message of a value lacks is that of the reference.
+func TestFollowAnnotations(t *testing.T) {
+	b := NewRootBuilder()
+	named := func(v *metapb.AnyValue, as string) *metapb.AnyValue {
+		if as != "" {
+			v.Annotation = &as
+		}
+		return v
+	}
+	cases := map[[2]string]string{{"", ""}: "", {"", "own"}: "own", {"of reference", ""}: "of reference", {"of reference", "own"}: "own"}
+	refs := map[[2]string]*metapb.AnyValue{}
+	for c := range cases {
+		refs[c] = named(&metapb.AnyValue{Kind: &metapb.AnyValue_DataRef{DataRef: b.Add(named(Text("far"), c[1]))}}, c[0])
+	}
+	r := openBytes(t, b.Finish(&metapb.ShardDirectory{SchemaRef: SelfRef(0, 8), FieldListRef: SelfRef(0, 8), StripeListRef: SelfRef(0, 8), UrlListRef: SelfRef(0, 8)}))
+	for c, want := range cases {
+		got, err := r.Follow(context.Background(), r.URL(), refs[c])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.GetStringValue() != "far" || got.GetAnnotation() != want {
+			t.Errorf("%q: got %v, want the annotation %q", c, got, want)
+		}
+	}
 }
 
 func TestFollow(t *testing.T) {
