@@ -122,7 +122,7 @@ type madeMarker struct {
 // encode makes the markers of all stripes that get one: those of the bitmaps, and where the field is new also
 // those without deleted records, which take no bytes.
 func (d *deletion) encode(s *shard) error {
-	isNew := int(d.node.ID) >= int(s.schema.Count) || s.mapping[d.node.ID] == lacking
+	isNew := d.node.ID >= s.schema.Count
 	seen := 0
 	for i, dir := range s.stripes {
 		bitmap, ok := d.bitmaps[i]

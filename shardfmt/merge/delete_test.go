@@ -12,7 +12,10 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/merge"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
@@ -115,6 +118,24 @@ func TestDeleteRecords(t *testing.T) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
 
+			aligned(t, sp, two.URL, 2)
+
+			// What is deleted in the stripes that are not named stays deleted, by the marker that is there.
+			three, err := merge.DeleteRecords(ctx, sp, at+"e.amudai.shard", merge.Input{URL: two.URL, Size: two.Size},
+				merge.Deletion{Stripes: map[int][]byte{1: bitmapOf(20, 0, 1, 3, 19)}, Object: at + "data/e.amudai.stripe"}, merge.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			verified(t, sp, three.URL)
+			if want, got := numbersWithout(60, 39, 40, 41, 43, 59), firstColumn(t, sp, three.URL); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+			for _, one := range []string{at + "data/c.amudai.stripe", at + "data/e.amudai.stripe"} {
+				if !slices.Contains(three.Objects, one) {
+					t.Fatalf("%v lacks %v", three.Objects, one)
+				}
+			}
+
 			both, err := merge.Concat(ctx, sp, at+"d.amudai.shard", []merge.Input{{URL: one.URL}, {URL: two.URL}}, merge.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -124,6 +145,37 @@ func TestDeleteRecords(t *testing.T) {
 				t.Fatalf("%d elements, want %d: %v", len(got), 58+56, got)
 			}
 		})
+	}
+}
+
+// aligned checks that the buffers of the markers, one in each stripe, start where the format wants buffers to start.
+func aligned(t *testing.T, sp *blobio.Client, url string, stripes int) {
+	ctx := context.Background()
+	r, err := meta.OpenRoot(ctx, sp, url, meta.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker, err := r.FieldByKind(ctx, schema.InternalDeletedRecord, schema.Boolean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := uint64(0)
+	for i := range stripes {
+		d, _, err := r.StripeField(ctx, i, marker.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range d.Encodings {
+			for _, b := range e.GetNative().Buffers {
+				if b.Buffer.Range.Start%colstream.Alignment != 0 || b.Buffer.Range.Start < end {
+					t.Errorf("stripe %d: a buffer from %d, behind one that ends at %d", i, b.Buffer.Range.Start, end)
+				}
+				end = b.Buffer.Range.End
+			}
+		}
+	}
+	if end == 0 {
+		t.Error("no marker has bytes")
 	}
 }
 
@@ -156,9 +208,13 @@ func TestDeleteRecordsRefuses(t *testing.T) {
 	if err == nil {
 		t.Fatalf("no error")
 	}
+	before := sp.Counters()
 	all, err := mark(in, "f.amudai.shard", 0, []byte{255, 255, 255})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := sp.Counters().Sub(before).Puts; got != 1 {
+		t.Fatalf("%d objects are written, want the root alone", got)
 	}
 	if got := firstColumn(t, sp, all.URL); len(got) != 0 {
 		t.Fatalf("a constant marker needs no bytes: got %v, want nothing", got)

@@ -592,12 +592,13 @@ func TestCreationTimesNeedEveryInput(t *testing.T) {
 	if res.CreationKnown {
 		t.Fatalf("res.CreationKnown is true")
 	}
-	res, err = Concat(context.Background(), sp, at+"2.amudai.shard", []Input{known, empty}, Options{})
+	later := spec{schema: "a: Int64", stripes: []uint64{5}, creation: [2]uint64{7, 8}}.make(t, sp, at+"d.amudai.shard")
+	res, err = Concat(context.Background(), sp, at+"2.amudai.shard", []Input{known, empty, later}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !(res.CreationKnown) {
-		t.Fatalf("res.CreationKnown is false")
+	if !res.CreationKnown || res.CreationMin != 3 || res.CreationMax != 8 {
+		t.Fatalf("created from %d to %d, known: %v", res.CreationMin, res.CreationMax, res.CreationKnown)
 	}
 }
 

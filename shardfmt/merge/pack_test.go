@@ -128,6 +128,11 @@ func TestPackHoldsBytesToTheirChecksums(t *testing.T) {
 			victim = info.URL
 		}
 	}
+	whole, err := merge.Pack(ctx, sp, at+"whole.amudai.shard", at+"data/whole/0.amudai.stripe", in, merge.PackOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified(t, sp, whole.URL)
 	data, _, err := sp.ReadAll(ctx, victim, 1<<20)
 	if err != nil {
 		t.Fatal(err)

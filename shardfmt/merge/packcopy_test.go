@@ -1,12 +1,17 @@
 package merge_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/internal/testkit/interop"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -71,5 +76,119 @@ func TestPackCopiesInTheStore(t *testing.T) {
 	}
 	if got := packed; got <= 0 {
 		t.Fatalf("packed is %v", got)
+	}
+}
+
+// failingCopies is a bucket whose store does not copy ranges as it should.
+type failingCopies struct {
+	blobio.Bucket
+	copy                    func(w copier, key string, off, size int64) error
+	written                 func(w copier) error
+	creates, closes, aborts int
+}
+
+type copier interface {
+	blobio.Writer
+	blobio.RangeCopier
+}
+
+func (b *failingCopies) Create(ctx context.Context, key string, o blobio.CreateOptions) (blobio.Writer, error) {
+	w, err := b.Bucket.Create(ctx, key, o)
+	if err != nil || !strings.Contains(key, "data/p/") {
+		return w, err
+	}
+	b.creates++
+	return &failingCopy{w.(copier), b}, nil
+}
+
+type failingCopy struct {
+	copier
+	b *failingCopies
+}
+
+func (w *failingCopy) CopyRange(key string, off, size int64, _ string) error {
+	return w.b.copy(w.copier, key, off, size)
+}
+
+func (w *failingCopy) Close() error { w.b.closes++; return w.b.written(w.copier) }
+
+func (w *failingCopy) Abort() { w.b.aborts++; w.copier.Abort() }
+
+// TestPackWhereTheStoreFailsToCopy: ranges that the store refuses to copy, or copies incorrectly, are fetched; an error that says nothing about
+// copies ends the packing. An object that was there before is never touched, and an upload that is not completed is given up.
+func TestPackWhereTheStoreFailsToCopy(t *testing.T) {
+	ctx := context.Background()
+	defer merge.SetCopyLeast(1)()
+	right := func(w copier, key string, off, size int64) error { return w.CopyRange(key, off, size, "") }
+	done := func(w copier) error { return w.Close() }
+	failed := func(kind error) error { return blobio.NewError("copy", "mem://", kind, errors.New("the store fails")) }
+	for name, c := range map[string]struct {
+		copy           func(w copier, key string, off, size int64) error
+		written        func(w copier) error
+		exists         bool
+		err            error
+		closes, aborts int // of uploads of the object
+	}{
+		"not at all": {copy: right, written: done, closes: 1},
+		"other bytes": {copy: func(w copier, key string, off, size int64) error {
+			_, err := w.Write(make([]byte, size))
+			return err
+		}, written: done, closes: 2},
+		"other bytes at the end": {copy: func(w copier, key string, off, size int64) error {
+			if err := w.CopyRange(key, off, size-1, ""); err != nil {
+				return err
+			}
+			_, err := w.Write([]byte{0xA5})
+			return err
+		}, written: done, closes: 2},
+		"too few bytes":           {copy: func(w copier, key string, off, size int64) error { return w.CopyRange(key, off, size-1, "") }, written: done, closes: 2},
+		"refused":                 {copy: func(copier, string, int64, int64) error { return failed(blobio.ErrDenied) }, written: done, closes: 1, aborts: 1},
+		"not supported":           {copy: func(copier, string, int64, int64) error { return errors.ErrUnsupported }, written: done, closes: 1},
+		"a source that is gone":   {copy: func(copier, string, int64, int64) error { return failed(blobio.ErrNotFound) }, written: done, err: blobio.ErrNotFound, aborts: 1},
+		"no answer, then refused": {copy: right, written: func(w copier) error { w.Abort(); return failed(blobio.ErrTransient) }, err: blobio.ErrTransient, closes: 1, aborts: 1},
+		"the object exists":       {copy: right, written: done, exists: true, err: blobio.ErrExists, closes: 1, aborts: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sp := blobio.NewClient()
+			defer sp.Close()
+			const at = "mem://copies/"
+			b := &failingCopies{Bucket: memblob.New(), copy: right, written: done}
+			if err := sp.MountBucket(at, b); err != nil {
+				t.Fatal(err)
+			}
+			var in []merge.Input
+			for _, name := range []string{"a", "b"} {
+				in = append(in, writeNumbers(t, sp, at+name+".amudai.shard", "a: Int64, s: String", []int{1, 2}, 100, shardfmt.TwoLevel))
+			}
+			object, before := at+"data/p/0.amudai.stripe", []byte("what was there before")
+			if c.exists {
+				if err := sp.Put(ctx, object, before); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.copy, b.written, b.creates, b.closes, b.aborts = c.copy, c.written, 0, 0, 0
+			res, err := merge.Pack(ctx, sp, at+"out.amudai.shard", object, in, merge.PackOptions{All: true})
+			if !errors.Is(err, c.err) {
+				t.Fatalf("%v, want %v", err, c.err)
+			}
+			if b.closes != c.closes || b.aborts != c.aborts {
+				t.Errorf("%d of %d uploads were completed, %d given up, want %d and %d", b.closes, b.creates, b.aborts, c.closes, c.aborts)
+			}
+			if c.exists {
+				if got, _, err := sp.ReadAll(ctx, object, 1<<20); err != nil || !bytes.Equal(got, before) {
+					t.Errorf("%q, %v, want %q", got, err, before)
+				}
+			}
+			if err != nil {
+				if _, err := sp.Stat(ctx, at+"out.amudai.shard"); !errors.Is(err, blobio.ErrNotFound) {
+					t.Errorf("a root was written: %v", err)
+				}
+				return
+			}
+			verified(t, sp, res.URL)
+			if got := firstColumn(t, sp, res.URL); len(got) != 200 {
+				t.Errorf("%d records, want 200", len(got))
+			}
+		})
 	}
 }
