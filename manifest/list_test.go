@@ -173,6 +173,7 @@ func TestHostileManifests(t *testing.T) {
 		"no partition":          {avro(strings.Replace(entrySchema, `{"name":"partition","type":{"type":"record","name":"r102","fields":[]},"field-id":102},`, "", 1), false, nil, 1, one), false},
 		"partition is a map":    {avro(strings.Replace(entrySchema, `{"type":"record","name":"r102","fields":[]}`, `{"type":"map","values":"int"}`, 1), false, nil, 1, one), false},
 		"records promised":      {avro(entrySchema, false, nil, 1<<40, one), false},
+		"an entry is cut off":   {avro(entrySchema, false, nil, 1, one[:len(one)-1]), false},
 		"a bomb of entries":     {avro(entrySchema, true, nil, 6_000_000, bytes.Repeat([]byte{2, 0, 0, 0, 0, 0, 0}, 6_000_000)), false},
 		"no Avro":               {[]byte("secret"), false},
 	} {
@@ -204,5 +205,32 @@ func TestHostileManifests(t *testing.T) {
 				t.Error(liveErr)
 			}
 		})
+	}
+}
+
+// TestSequenceOfEntries: an entry that was added has the sequence number of its manifest where it states none, as all have in a manifest of a table
+// of version 1; of an entry that was there before it is unknown.
+func TestSequenceOfEntries(t *testing.T) {
+	for _, c := range []struct {
+		status   iceberg.ManifestEntryStatus
+		manifest int64
+		want     int64
+	}{{iceberg.EntryStatusADDED, 5, 5}, {iceberg.EntryStatusEXISTING, 5, -1}, {iceberg.EntryStatusADDED, 0, 0}, {iceberg.EntryStatusEXISTING, 0, 0}} {
+		record := entryRecord("s3://b/a", 3, 100)
+		record[0] = byte(2 * c.status)
+		file := avro(entrySchema, false, nil, 1, record)
+		m := iceberg.NewManifestFile(2, "m", int64(len(file)), 0, 1).AddedFiles(1).SequenceNum(c.manifest, c.manifest).Build()
+		n := 0
+		for e, err := range LiveEntries(files{"m": file}, m, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; e.Sequence != c.want {
+				t.Errorf("status %d of a manifest of %d: sequence number %d, want %d", c.status, c.manifest, e.Sequence, c.want)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d entries", n)
+		}
 	}
 }

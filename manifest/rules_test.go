@@ -301,6 +301,41 @@ func TestPartitionOfBounds(t *testing.T) {
 	}
 }
 
+// TestPartitionOfBoundsThatAreNone: bounds that are no value of their column prove nothing, and least of all that the partition is that of nulls.
+func TestPartitionOfBoundsThatAreNone(t *testing.T) {
+	ts := ruleTable()
+	good, bad := appendLong(5), []byte{1, 2, 3}
+	for name, c := range map[string]Column{
+		"lower": {Values: 5, NaNs: Unknown, Lower: bad, Upper: good},
+		"upper": {Values: 5, NaNs: Unknown, Lower: good, Upper: bad},
+		"both":  {Values: 5, NaNs: Unknown, Lower: bad, Upper: bad},
+	} {
+		for _, transform := range []iceberg.Transform{iceberg.IdentityTransform{}, iceberg.BucketTransform{NumBuckets: 4}} {
+			e := &Entry{Path: "file:///v/a.amudai.shard", Format: Format, Records: 5, Columns: map[int]Column{1: c}}
+			if tuple, err := PartitionOf(e, specOf(1, transform), ts.Iceberg); err == nil || tuple != nil {
+				t.Errorf("%s, %s: %v, %v", name, transform, tuple, err)
+			}
+		}
+	}
+}
+
+// TestDataFilesOfNoEntry: what can't be an entry of a manifest is an error, not an entry of nothing.
+func TestDataFilesOfNoEntry(t *testing.T) {
+	ts, spec := ruleTable(), *iceberg.UnpartitionedSpec
+	for name, c := range map[string]struct {
+		e  Entry
+		ok bool
+	}{
+		"an entry":     {Entry{Path: "file:///v/a.amudai.shard", Format: Format, Records: 5, RootBytes: 100}, true},
+		"without path": {Entry{Format: Format, Records: 5, RootBytes: 100}, false},
+	} {
+		f, err := c.e.DataFile(spec, ts.Iceberg)
+		if (err == nil) != c.ok || (f != nil) != c.ok || f != nil && (f.FilePath() != c.e.Path || f.FileFormat() != Format) {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // cursorOf reads a block of these bytes.

@@ -32,7 +32,11 @@ func TestPairingOfNestedFields(t *testing.T) {
 		field(4, "l", &iceberg.ListType{ElementID: 5, Element: pair(6)}),
 		field(8, "ll", &iceberg.ListType{ElementID: 9, Element: &iceberg.ListType{ElementID: 10, Element: num}}),
 		field(11, "m", &iceberg.MapType{KeyID: 12, KeyType: str, ValueID: 13, ValueType: pair(14)}),
-	), TypeNotes{})
+		field(16, "u", pair(17)),
+	), TypeNotes{16: {Basic: schema.Union.String()}})
+	if n := ts.Node(16); n.Basic != schema.Union {
+		t.Fatalf("u is a %v", n.Basic)
+	}
 	for fields, want := range map[string][]int{
 		"s: Struct<b: Int64, a: String>":            {1, 3, 2},
 		"l: List<Struct<b: Int64, c: Int64>>":       {4, 5, 7, 0},
@@ -48,6 +52,24 @@ func TestPairingOfNestedFields(t *testing.T) {
 	} {
 		if got := ts.ByName(parsed(t, fields)); !slices.Equal(got, want) {
 			t.Errorf("%s: ids %v, want %v", fields, got, want)
+		}
+	}
+	// Variants pair by name, and by place where they have none.
+	for _, c := range []struct {
+		variants []string
+		want     []int
+	}{
+		{[]string{"a", "b"}, []int{16, 17, 18}}, {[]string{"b", "a"}, []int{16, 18, 17}}, {[]string{"", ""}, []int{16, 17, 18}}, {[]string{"b", ""}, []int{16, 18, 18}},
+		{[]string{"c", "b"}, []int{16, 0, 18}}, {[]string{"", "", ""}, []int{16, 17, 18, 0}}, {[]string{"", "c", "b", ""}, []int{16, 17, 0, 18, 0}},
+	} {
+		u := &schema.Node{Name: "u", Basic: schema.Union}
+		for _, name := range c.variants {
+			u.Children = append(u.Children, &schema.Node{Name: name, Basic: schema.String})
+		}
+		s := &schema.Schema{Fields: []*schema.Node{u}}
+		s.Number()
+		if got := ts.ByName(s); !slices.Equal(got, c.want) {
+			t.Errorf("variants %q: ids %v, want %v", c.variants, got, c.want)
 		}
 	}
 }

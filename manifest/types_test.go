@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,14 +113,45 @@ func compareNodes(t *testing.T, want, got []*schema.Node) {
 func TestSchemaRefusals(t *testing.T) {
 	field := func(n *schema.Node) *schema.Schema { return &schema.Schema{Fields: []*schema.Node{n}} }
 	for name, s := range map[string]*schema.Schema{
-		"Unit":      field(&schema.Node{Name: "u", Basic: schema.Unit}),
-		"no name":   field(&schema.Node{Basic: schema.Int64, Signed: true}),
-		"two names": {Fields: []*schema.Node{{Name: "a", Basic: schema.String}, {Name: "a", Basic: schema.String}}},
-		"list":      field(&schema.Node{Name: "l", Basic: schema.List}),
+		"Unit":           field(&schema.Node{Name: "u", Basic: schema.Unit}),
+		"no name":        field(&schema.Node{Basic: schema.Int64, Signed: true}),
+		"two names":      {Fields: []*schema.Node{{Name: "a", Basic: schema.String}, {Name: "a", Basic: schema.String}}},
+		"list":           field(&schema.Node{Name: "l", Basic: schema.List}),
+		"below a struct": field(&schema.Node{Name: "s", Basic: schema.Struct, Children: []*schema.Node{{Name: "u", Basic: schema.Unit}}}),
+		"below a list":   field(&schema.Node{Name: "l", Basic: schema.List, Children: []*schema.Node{{Name: "item", Basic: schema.Unit}}}),
+		"a key":          field(&schema.Node{Name: "m", Basic: schema.Map, Children: []*schema.Node{{Name: "key", Basic: schema.Unit}, {Name: "value", Basic: schema.String}}}),
+		"a value":        field(&schema.Node{Name: "m", Basic: schema.Map, Children: []*schema.Node{{Name: "key", Basic: schema.String}, {Name: "value", Basic: schema.Unit}}}),
+		"a variant":      field(&schema.Node{Name: "v", Basic: schema.Union, Children: []*schema.Node{{Name: "u", Basic: schema.Unit}}}),
 	} {
+		s.Number()
 		if _, _, err := ToIceberg(s); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
+		if fields, _, err := ToIcebergFrom(s, 7); err == nil || fields != nil {
+			t.Errorf("%s was accepted for a table: %v", name, fields)
+		}
+	}
+}
+
+// TestFieldsOfATable: fields that come to a table have ids behind its last, and notes by them; a type that Iceberg's states needs none.
+func TestFieldsOfATable(t *testing.T) {
+	s := &schema.Schema{Fields: []*schema.Node{
+		{Name: "a", Basic: schema.String}, {Name: "b", Basic: schema.Int64, Signed: true}, {Name: "c", Basic: schema.Float64}, {Name: "d", Basic: schema.DateTime},
+		{Name: "e", Basic: schema.Binary}, {Name: "f", Basic: schema.FixedSizeBinary, FixedSize: 7}, {Name: "g", Basic: schema.Guid, FixedSize: 16},
+		{Name: "h", Basic: schema.Int8, Signed: true}, {Name: "i", Basic: schema.String, Aliases: []string{"x"}},
+	}}
+	s.Number()
+	fields, notes, err := ToIcebergFrom(s, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range fields {
+		if f.ID != 8+i || f.Name != s.Fields[i].Name {
+			t.Errorf("field %d is %v", i, f)
+		}
+	}
+	if ids := slices.Sorted(maps.Keys(notes)); len(fields) != len(s.Fields) || !slices.Equal(ids, []int{15, 16}) {
+		t.Errorf("%d fields, notes of %v", len(fields), ids)
 	}
 }
 
