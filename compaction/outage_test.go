@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
 // awayBucket answers nothing while it is away.
@@ -269,5 +271,42 @@ func TestOneRound(t *testing.T) {
 	}
 	if st, _ := s.StatusOf(name); st.Shards != 1 || st.Rounds != 1 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// TestDiscoveryBacksOff: while the catalog fails, its tables are requested after 2, 4, 8 … seconds, at least as often as without a failure,
+// and as before once it answers.
+func TestDiscoveryBacksOff(t *testing.T) {
+	g := newGround(t)
+	g.create()
+	closed, log := g.open(nil), &lines{}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := fakeclock.New(start)
+	s := NewService(closed, ServiceOptions{Now: clock.Now, Discover: 10 * time.Second, Log: slog.New(slog.NewTextHandler(log, nil))})
+	var tries []int
+	for second := range 40 {
+		before := s.undiscovered
+		s.watch(ctx)
+		if s.undiscovered > before {
+			tries = append(tries, second)
+		}
+		clock.Advance(time.Second)
+	}
+	if want := []int{0, 2, 6, 14, 24, 34}; !slices.Equal(tries, want) {
+		t.Errorf("tries at second %v, want %v", tries, want)
+	}
+	s.cat = g.open(nil)
+	for second := 40; len(s.Status()) == 0 && second < 60; second++ {
+		s.watch(ctx)
+		clock.Advance(time.Second)
+	}
+	if len(s.Status()) != 1 || s.undiscovered != 0 {
+		t.Errorf("%d tables after the catalog is back, %d failures", len(s.Status()), s.undiscovered)
+	}
+	if away, back := log.count("the catalog is unreachable"), log.count("the catalog is reachable again"); away != 1 || back != 1 {
+		t.Errorf("%d reports of the outage, %d of its end", away, back)
 	}
 }
