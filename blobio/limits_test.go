@@ -112,22 +112,37 @@ func TestScanUsesTheConcurrencyItHas(t *testing.T) {
 	})
 }
 
+// TestBucketConcurrency: two short reads count as one request, and what is longer, or no read, as one.
 func TestBucketConcurrency(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sp, url, s := slow(t, blobtest.Cloud, 1000, blobio.WithBucketConcurrency(3))
-		var all sync.WaitGroup
-		for range 20 {
-			all.Go(func() {
-				if _, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 1)); err != nil {
-					t.Error(err)
+	for _, c := range []struct {
+		name string
+		n    int
+		most int
+	}{{"256 KiB", 256 << 10, 6}, {"256 KiB and a byte", 256<<10 + 1, 3}, {"no read", 0, 3}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sp, url, s := slow(t, blobtest.Cloud, 1<<20, blobio.WithBucketConcurrency(3))
+				var all sync.WaitGroup
+				for range 20 {
+					all.Go(func() {
+						var err error
+						if c.n == 0 {
+							_, err = sp.Stat(t.Context(), url)
+						} else {
+							_, err = sp.ReadRange(t.Context(), url, 0, make([]byte, c.n))
+						}
+						if err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				all.Wait()
+				if s.MostAtOnce() != c.most {
+					t.Errorf("%d requests at once, want %d", s.MostAtOnce(), c.most)
 				}
 			})
-		}
-		all.Wait()
-		if s.MostAtOnce() != 3 {
-			t.Errorf("%d requests at once, want 3", s.MostAtOnce())
-		}
-	})
+		})
+	}
 }
 
 func TestReadMemoryIsBounded(t *testing.T) {

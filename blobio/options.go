@@ -23,7 +23,8 @@ const (
 	// defaultConcurrency is how many pieces of work Each and ReadRanges have under way: enough for 16
 	// streams of 50 MiB/s to fill a link of 6 Gbit/s.
 	defaultConcurrency = 16
-	// DefaultBucketConcurrency is how many requests one remote bucket has in flight: four such consumers.
+	// DefaultBucketConcurrency is how many requests one remote bucket has in flight: four such consumers. Twice as many
+	// reads of up to 256 KiB.
 	DefaultBucketConcurrency = 64
 	// defaultGap is the most bytes that are read and dropped to save a request: at 30 ms to the first byte
 	// and 50 MiB/s, a request costs as much as 1.5 MiB.
@@ -46,7 +47,8 @@ func WithConcurrency(n int) Option {
 	return func(o *options) { o.concurrency = max(1, n) }
 }
 
-// WithBucketConcurrency sets how many requests one remote bucket has in flight, at least 1.
+// WithBucketConcurrency sets how many requests one remote bucket has in flight, at least 1. Two reads of up to 256 KiB
+// count as one request.
 func WithBucketConcurrency(n int) Option {
 	return func(o *options) { o.slots = max(1, n) }
 }

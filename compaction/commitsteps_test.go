@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,11 +71,9 @@ func TestMetadataSteps(t *testing.T) {
 	}
 }
 
-// TestTermFilterSteps: a compaction reads no term filter of shards whose filters the commit that landed them has joined. It takes the steps of
-// their roots, four for 200 by the store's requests in flight, and a bounded number beside them.
-func TestTermFilterSteps(t *testing.T) {
-	const shards = 200
-	s := newSlowStore(t)
+// indexed makes a table with an index of its ids, and lands rows by one commit in shards of 20.
+func (s *slowStore) indexed(t *testing.T, rows int) {
+	t.Helper()
 	cat, client := s.open(t, 0)
 	defer client.Close()
 	defer cat.Close()
@@ -87,9 +86,17 @@ func TestTermFilterSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Ingest(t.Context(), stepsRows(t, shards*20), catalog.IngestOptions{ShardRows: 20}); err != nil {
+	if _, err := table.Ingest(t.Context(), stepsRows(t, rows), catalog.IngestOptions{ShardRows: 20}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestTermFilterSteps: a compaction reads no term filter of shards whose filters the commit that landed them has joined. It takes the steps of
+// their roots, two for 200 by the store's requests in flight, and a bounded number beside them.
+func TestTermFilterSteps(t *testing.T) {
+	const shards = 200
+	s := newSlowStore(t)
+	s.indexed(t, shards*20)
 	got := s.measure(t, func(t *testing.T, table *catalog.Table) int64 {
 		r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
 		if err != nil || r.ShardsAfter != 1 {
@@ -98,12 +105,59 @@ func TestTermFilterSteps(t *testing.T) {
 		return int64(r.ShardsBefore)
 	})
 	t.Logf("a compaction: %+v", got)
-	if got.rows != shards || got.steps > 17 || got.gets > shards+10 {
-		t.Errorf("a compaction: %+v, want %d shards in at most 17 steps and %d requests", got, shards, shards+10)
+	if got.rows != shards || got.steps > 15 || got.gets > shards+10 {
+		t.Errorf("a compaction: %+v, want %d shards in at most 15 steps and %d requests", got, shards, shards+10)
 	}
 	found := s.measure(t, scan("id = 1234", "id"))
 	if t.Logf("a lookup: %+v", found); found.rows != 1 || found.steps > 7 {
 		t.Errorf("a lookup after it: %+v, want 1 row in at most 7 steps", found)
+	}
+}
+
+// readTimes is a store that counts the times at which it is read under names that end in suffix.
+type readTimes struct {
+	blobio.Bucket
+	suffix string
+	mu     sync.Mutex
+	reads  int
+	times  map[time.Time]bool
+}
+
+func (b *readTimes) ReadRange(ctx context.Context, key string, off int64, dst []byte, o blobio.ReadOptions) (int, blobio.Info, error) {
+	if strings.HasSuffix(key, b.suffix) {
+		b.mu.Lock()
+		b.reads++
+		b.times[time.Now()] = true
+		b.mu.Unlock()
+	}
+	return b.Bucket.ReadRange(ctx, key, off, dst, o)
+}
+
+// TestTermFiltersOfSeparateCommits: a compaction reads the term filters of 200 commits in at most three steps, and their roots in two.
+func TestTermFiltersOfSeparateCommits(t *testing.T) {
+	const shards = 200
+	s := newSlowStore(t)
+	store := &readTimes{Bucket: s.bucket, suffix: ".filter", times: map[time.Time]bool{}}
+	s.bucket = store
+	s.indexed(t, 20)
+	s.with(t, func(table *catalog.Table) {
+		for range shards - 1 {
+			if _, err := table.Ingest(t.Context(), stepsRows(t, 20), catalog.IngestOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	store.reads, store.times = 0, map[time.Time]bool{}
+	got := s.measure(t, func(t *testing.T, table *catalog.Table) int64 {
+		r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
+		if err != nil || r.ShardsAfter != 1 {
+			t.Fatal(r, err)
+		}
+		return int64(r.ShardsBefore)
+	})
+	t.Logf("a compaction: %+v, %d term filters read in %d steps", got, store.reads, len(store.times))
+	if got.rows != shards || store.reads != shards || len(store.times) > 3 || got.steps > 18 {
+		t.Errorf("a compaction: %+v, %d term filters read in %d steps, want %d in at most 3, and at most 18 in all", got, store.reads, len(store.times), shards)
 	}
 }
 

@@ -73,7 +73,7 @@ func newClient() *http.Client {
 		DialContext:         dialer.DialContext,
 		DisableCompression:  true,
 		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: blobio.DefaultBucketConcurrency,
+		MaxIdleConnsPerHost: 2 * blobio.DefaultBucketConcurrency, // of short reads
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second,
 	}}

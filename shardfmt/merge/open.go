@@ -36,7 +36,7 @@ func openAll(ctx context.Context, sp *blobio.Client, inputs []Input, o Options) 
 	shards := make([]*shard, len(inputs))
 	limit := o.Concurrency
 	if limit <= 0 {
-		limit = 64
+		limit = 128
 	}
 	return shards, sp.EachUpTo(ctx, limit, len(inputs), func(ctx context.Context, branch *blobio.Client, i int) error {
 		err := parallel.Guarded(func() (err error) { // so that a panic names the input
