@@ -29,7 +29,7 @@ var probe = map[string]requestCounts{
 
 // proved are the reads of what was just written that S3 makes needless, by command: roots, records of owner and job, manifests, lists and
 // metadata files.
-var proved = map[int]struct{ data, catalog int64 }{0: {30, 3}, 1: {1, 4}}
+var proved = map[int]struct{ data, catalog int64 }{0: {30, 3}, 1: {2, 4}}
 
 // TestRequestsAreTheSameOnEveryStore: a command sends a cloud exactly the requests that it sends a folder, except for the probe, and what the store proves to
 // have.
