@@ -2,7 +2,9 @@ package compaction_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -30,7 +32,60 @@ func (s *slowStore) many(t *testing.T, appends int) {
 	})
 }
 
-// TestMetadataSteps: manifests are read side by side, by a count and by the commit that merges a hundred of them.
+// historyOf gives the table so many snapshots: its metadata file then lists the oldest one under other numbers too, as a table would that nobody
+// expires. To write each of them would take 40 GB of metadata files.
+func (s *slowStore) historyOf(t *testing.T, snapshots int) (size int64) {
+	t.Helper()
+	newest := ""
+	for o, err := range s.bucket.List(t.Context(), "warehouse/", blobio.ListOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(o.Key, ".metadata.json") {
+			newest = max(newest, o.Key)
+		}
+	}
+	r, _, err := s.bucket.Open(t.Context(), newest, 0, blobio.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	metadata := map[string]any{}
+	d := json.NewDecoder(r)
+	d.UseNumber() // numbers of snapshots are longer than a float
+	if err := d.Decode(&metadata); err != nil {
+		t.Fatal(err)
+	}
+	was := metadata["snapshots"].([]any)
+	var all []any
+	for i := range snapshots - len(was) {
+		copied := maps.Clone(was[0].(map[string]any))
+		copied["snapshot-id"] = i + 1
+		all = append(all, copied)
+	}
+	metadata["snapshots"] = append(all, was...)
+	b, err := json.Marshal(metadata)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.bucket.Delete(t.Context(), newest, blobio.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.bucket.Create(t.Context(), newest, blobio.CreateOptions{})
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int64(len(b))
+}
+
+// TestMetadataSteps: manifests are read side by side, by a count and by the commit that merges a hundred of them, also after 10,000 snapshots, whose
+// list is read once, and once more by a commit on a store that proves nothing.
 func TestMetadataSteps(t *testing.T) {
 	count := func(t *testing.T, table *catalog.Table) int64 {
 		p, err := table.Plan(t.Context(), catalog.ScanOptions{})
@@ -50,23 +105,32 @@ func TestMetadataSteps(t *testing.T) {
 		}
 		return done.Rows
 	}
-	type steps struct{ appends, countSteps, appendSteps, appendRequests int }
-	cases := []steps{{49, 3, 8, 16}, {99, 3, 9, 17}, {100, 3, 9, 17}, {101, 3, 9, 17}}
+	type steps struct{ appends, snapshots, countSteps, appendSteps, appendRequests int }
+	cases := []steps{{49, 0, 3, 8, 16}, {99, 0, 3, 9, 17}, {100, 0, 3, 9, 17}, {101, 10_000, 3, 9, 17}}
 	if os.Getenv("SHARDCAT_FULL") != "" {
-		cases = append(cases, steps{1000, 4, 9, 17}, steps{10_000, 6, 9, 17})
+		cases = append(cases, steps{1000, 10_000, 4, 9, 17})
 	}
 	for _, c := range cases {
 		s := newSlowStore(t)
 		s.many(t, c.appends)
+		history := int64(0) // bytes of the metadata file
+		if c.snapshots > 0 {
+			history = s.historyOf(t, c.snapshots)
+			s.with(t, func(table *catalog.Table) {
+				if n := table.Describe().Snapshots; n != c.snapshots {
+					t.Fatalf("%d snapshots", n)
+				}
+			})
+		}
 		got := s.measure(t, count)
 		t.Logf("count after %d appends: %+v", c.appends, got)
-		if got.steps > c.countSteps || got.rows != int64(c.appends) {
-			t.Errorf("count after %d appends: %+v, want at most %d steps", c.appends, got, c.countSteps)
+		if most := history + 1<<20; got.steps > c.countSteps || got.rows != int64(c.appends) || got.bytes > most {
+			t.Errorf("count after %d appends: %+v, want at most %d steps and %d bytes", c.appends, got, c.countSteps, most)
 		}
 		got = s.measure(t, append100)
 		t.Logf("an append after %d: %+v", c.appends, got)
-		if got.steps > c.appendSteps || got.requests > int64(c.appendRequests) || got.rows != 100 {
-			t.Errorf("an append after %d: %+v, want at most %d steps and %d requests", c.appends, got, c.appendSteps, c.appendRequests)
+		if most := 2*history + 2<<20; got.steps > c.appendSteps || got.requests > int64(c.appendRequests) || got.rows != 100 || got.bytes > most {
+			t.Errorf("an append after %d: %+v, want at most %d steps, %d requests and %d bytes", c.appends, got, c.appendSteps, c.appendRequests, most)
 		}
 	}
 }
