@@ -2,7 +2,7 @@
 //
 //	remote proxy -to http://127.0.0.1:9000 -delay 30ms    a proxy before an S3 server that delays and counts requests; prints its URL
 //	remote writers -catalog URI -warehouse URL …          appends to one table by many writers; prints what it measured as JSON
-//	remote appends …, remote year …                       this project's side of these parts; prints requests as JSON
+//	remote appends …, remote year …, remote scans …      this project's side of these parts; prints requests as JSON
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	err := fmt.Errorf("usage: remote proxy|writers|appends|year [flags]")
+	err := fmt.Errorf("usage: remote proxy|writers|appends|year|scans [flags]")
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "proxy":
@@ -22,6 +22,8 @@ func main() {
 			err = appends(os.Args[2:])
 		case "year":
 			err = year(os.Args[2:])
+		case "scans":
+			err = scans(os.Args[2:])
 		}
 	}
 	if err != nil {

@@ -7,8 +7,11 @@ REMOTE is the program of this folder (go build ./remote), whose proxy delays and
     writers   appends of 100 rows to one table by 1, 4, 16 and 64 writers
     appends   an append, the 101st append and the count after them; requests of each
     year      appends of 1 MB: requests by kind, compaction and expiry, for the price of a year
+    scans     questions to a table of 200 appends of 15,000 rows, before and after each tool's compaction
 
-Each prints lines of JSON. The Python has pyiceberg with an SQL catalog, deltalake, pylance, polars, duckdb and its extensions httpfs, iceberg and avro."""
+Each prints lines of JSON; `measure.py REMOTE table < LINES` makes a table of those of scans. The Python has pyiceberg with an SQL catalog, deltalake, pylance, polars,
+duckdb and its extensions httpfs, iceberg, avro and ducklake."""
+import atexit
 import json
 import multiprocessing
 import os
@@ -23,7 +26,7 @@ import urllib.request
 import pyarrow as pa
 
 REMOTE, PARTS = sys.argv[1], sys.argv[2:]
-STORE = urllib.parse.urlparse(os.environ["SHARDCAT_TEST_S3"])
+STORE = urllib.parse.urlparse(os.environ.get("SHARDCAT_TEST_S3", ""))
 OPTIONS = dict(urllib.parse.parse_qsl(STORE.query))
 BUCKET = STORE.netloc
 DIR = os.environ.setdefault("REMOTE_DIR", tempfile.mkdtemp())  # also for the processes of writers
@@ -42,6 +45,7 @@ class Proxy:
 
     def __init__(self, delay):
         self.process = subprocess.Popen([REMOTE, "proxy", "-to", OPTIONS["endpoint"], "-delay", delay], stdout=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         self.url = self.process.stdout.readline().strip()
 
     def counts(self):
@@ -343,6 +347,259 @@ def appends():
         took, count = counted(proxy, tool.count)
         say(part="appends", who=tool.name, what="count after 101 commits", rows=count, **took)
     proxy.close()
+
+
+# Scans
+
+APPENDS, ROWS_OF_APPEND = int(os.environ.get("APPENDS", "200")), int(os.environ.get("ROWS_OF_APPEND", "15000"))
+WORDS = ("w007", "w011")  # each in one line of a hundred
+PREFIX = "zq1"  # of one word in ten thousand lines
+
+
+def logs(n):
+    """Rows of an append: key, host and value are in no order."""
+    import numpy as np
+
+    r = np.random.default_rng(n)
+    count = ROWS_OF_APPEND
+    words = np.array([f"w{i:03d}" for i in range(1000)])
+    common = words[r.integers(100, 1000, (count, 6))]
+    text = [" ".join(line) for line in common]
+    for word in WORDS:
+        for i in np.flatnonzero(r.random(count) < 0.01):
+            text[i] += " " + word
+    for i in np.flatnonzero(r.random(count) < 0.0001):
+        text[i] += f" {PREFIX}{i:05d}"
+    ids = np.arange(n * count, (n + 1) * count)
+    return pa.table({"id": pa.array(ids), "at": pa.array(1_760_000_000_000_000 + 2000 * ids),
+                     "key": pa.array([f"{a:016x}" for a in r.integers(0, 1 << 62, count)]), "host": pa.array([f"host-{a:03d}" for a in r.integers(0, 500, count)]),
+                     "value": pa.array(r.random(count)), "level": pa.array(r.integers(0, 5, count), pa.int32()), "text": pa.array(text)})
+
+
+def has(word):
+    return rf"\b{word}\b"
+
+
+class PyIcebergScans(PyIceberg):
+    """It has no order and no search in text."""
+
+    def __init__(self, fast, slow, folder):
+        super().__init__(fast, folder)
+        self.slow = slow
+
+    def asked(self):
+        return iceberg(self.slow, self.folder).load_table("default.t")
+
+    def questions(self, key):
+        scan = lambda **of: len(self.asked().scan(**of).to_arrow())
+        yield "count", lambda: self.asked().scan().count()
+        yield "filter on an unsorted column", lambda: scan(row_filter="value < 0.0005")
+        yield "two columns of all rows", lambda: scan(selected_fields=("id", "value"))
+        yield "all columns of all rows", lambda: scan()
+        yield "one row by its key", lambda: scan(row_filter=f"key = '{key}'")
+
+
+def duckdb_with(*extensions):
+    import importlib
+    from pathlib import Path
+
+    import duckdb
+
+    con = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    for name in extensions:
+        found = importlib.import_module(f"duckdb_extension_{name}")
+        [file] = Path(found.__file__).parent.glob(f"extensions/*/{name}.duckdb_extension")
+        con.execute(f"LOAD '{file}'")
+    return con
+
+
+def secret(con, proxy):
+    con.execute(f"""CREATE SECRET (TYPE s3, KEY_ID '{os.environ["AWS_ACCESS_KEY_ID"]}', SECRET '{os.environ["AWS_SECRET_ACCESS_KEY"]}',
+        REGION '{os.environ.get("AWS_REGION", "us-east-1")}', ENDPOINT '{urllib.parse.urlparse(proxy).netloc}', URL_STYLE 'path', USE_SSL false)""")
+
+
+class DuckDBScans:
+    """Questions in SQL, each by a new connection."""
+
+    def questions(self, key):
+        def ask(sql):
+            def run():
+                with self.connection() as con:
+                    out = con.execute(sql.format(t=self.relation())).to_arrow_table()
+                return out.column(0)[0].as_py() if sql.startswith("SELECT count") else len(out)
+
+            return run
+
+        for name, sql in (("count", "SELECT count(*) FROM {t}"), ("filter on an unsorted column", "SELECT * FROM {t} WHERE value < 0.0005"),
+                          ("two columns of all rows", "SELECT id, value FROM {t}"), ("all columns of all rows", "SELECT * FROM {t}"),
+                          ("top 10 of all rows", "SELECT * FROM {t} ORDER BY value DESC LIMIT 10"), ("one row by its key", f"SELECT * FROM {{t}} WHERE key = '{key}'"),
+                          ("lines with two words", f"SELECT * FROM {{t}} WHERE regexp_matches(text, '{has(WORDS[0])}') AND regexp_matches(text, '{has(WORDS[1])}')"),
+                          ("lines with a prefix", f"SELECT * FROM {{t}} WHERE regexp_matches(text, '\\b{PREFIX}')")):
+            yield name, ask(sql)
+
+
+class DuckDBIceberg(DuckDBScans, PyIcebergScans):
+    """The Iceberg table of pyiceberg, which made it."""
+
+    name = "DuckDB, Iceberg"
+
+    def connection(self):
+        con = duckdb_with("avro", "httpfs", "iceberg")
+        secret(con, self.slow)
+        return con
+
+    def relation(self):
+        return f"iceberg_scan('{iceberg(self.proxy, self.folder).load_table('default.t').metadata_location}')"
+
+
+class DuckLake(DuckDBScans):
+    name = "DuckLake"
+
+    def __init__(self, fast, slow, folder):
+        self.fast, self.slow, self.folder = fast, slow, folder
+
+    def attached(self, proxy):
+        con = duckdb_with("httpfs", "ducklake")
+        secret(con, proxy)
+        con.execute(f"ATTACH 'ducklake:{DIR}/{self.folder.replace('/', '-')}.ducklake' AS l (DATA_PATH 's3://{BUCKET}/{self.folder}/')")
+        return con
+
+    def connection(self):
+        return self.attached(self.slow)
+
+    def relation(self):
+        return "l.t"
+
+    def create(self, data):
+        self.con = self.attached(self.fast)
+        self.con.execute("CREATE TABLE l.t AS SELECT * FROM data LIMIT 0")
+
+    def append(self, data):
+        self.con.execute("INSERT INTO l.t SELECT * FROM data")
+
+    def prepare(self):
+        self.con.close()
+
+    def compact(self):
+        con = self.attached(self.fast)
+        con.execute("CALL ducklake_merge_adjacent_files('l')")
+        con.close()
+
+
+class PolarsDelta(Delta):
+    """polars over the table of delta-rs."""
+
+    name = "polars, delta-rs"
+
+    def __init__(self, fast, slow, folder):
+        super().__init__(fast, folder)
+        self.slow = slow
+
+    def questions(self, key):
+        import polars as pl
+
+        c = pl.col
+        frame = lambda: pl.scan_delta(self.at, storage_options=storage(self.slow))
+        rows = lambda q: len(q.collect())
+        yield "count", lambda: frame().select(pl.len()).collect().item()
+        yield "filter on an unsorted column", lambda: rows(frame().filter(c("value") < 0.0005))
+        yield "two columns of all rows", lambda: rows(frame().select("id", "value"))
+        yield "all columns of all rows", lambda: rows(frame())
+        yield "top 10 of all rows", lambda: rows(frame().sort("value", descending=True).head(10))
+        yield "one row by its key", lambda: rows(frame().filter(c("key") == key))
+        yield "lines with two words", lambda: rows(frame().filter(c("text").str.contains(has(WORDS[0])) & c("text").str.contains(has(WORDS[1]))))
+        yield "lines with a prefix", lambda: rows(frame().filter(c("text").str.contains(rf"\b{PREFIX}")))
+
+
+class LanceScans(Lance):
+    """With an index of the key and one of words."""
+
+    def __init__(self, fast, slow, folder):
+        super().__init__(fast, folder)
+        self.slow = slow
+
+    def prepare(self):
+        t = self.table()
+        t.create_scalar_index("key", "BTREE")
+        t.create_scalar_index("text", "INVERTED", with_position=False, stem=False, remove_stop_words=False)
+
+    def compact(self):
+        t = self.table()
+        t.optimize.compact_files()
+        t.optimize.optimize_indices()
+
+    def questions(self, key):
+        import lance
+        from lance.query import BooleanQuery, MatchQuery, Occur
+
+        t = lambda: lance.dataset(self.at, storage_options=storage(self.slow))
+        two = lambda: BooleanQuery([(Occur.MUST, MatchQuery(w, "text")) for w in WORDS])
+        yield "count", lambda: t().count_rows()
+        yield "filter on an unsorted column", lambda: t().to_table(filter="value < 0.0005").num_rows
+        yield "two columns of all rows", lambda: t().to_table(columns=["id", "value"]).num_rows
+        yield "all columns of all rows", lambda: t().to_table().num_rows
+        yield "one row by its key", lambda: t().to_table(filter=f"key = '{key}'").num_rows
+        yield "lines with two words", lambda: t().to_table(full_text_query=two(), limit=1_000_000).num_rows
+        yield "lines with a prefix", lambda: t().to_table(filter=f"regexp_like(text, '\\b{PREFIX}')").num_rows
+
+
+def scans():
+    """Each question by a new reader, with its start, but without loading of modules; appends and compaction go around the delay."""
+    import pyarrow.parquet as pq
+
+    os.makedirs(f"{DIR}/data", exist_ok=True)
+    for n in range(APPENDS):
+        if not os.path.exists(f"{DIR}/data/{n:04d}.parquet"):
+            pq.write_table(logs(n), f"{DIR}/data/{n:04d}.parquet", compression="zstd")
+    key = pq.read_table(f"{DIR}/data/{APPENDS // 2:04d}.parquet", columns=["key"]).column(0)[77].as_py()
+    only = os.environ.get("ONLY", "")
+    fast, slow = Proxy("0s"), Proxy("30ms")
+    if only in ("", "shardcat"):
+        folder = f"{RUN}/scansours"
+        subprocess.run([REMOTE, "scans", "-catalog", f"sqlite:{DIR}/scans-{RUN}.db", "-warehouse", f"s3://{BUCKET}/{folder}", "-mount", mount(fast.url, folder),
+                        "-slow", mount(slow.url, folder), "-data", f"{DIR}/data", "-key", key], check=True, text=True)
+    for make in PyIcebergScans, PolarsDelta, DuckDBIceberg, LanceScans, DuckLake:
+        if only not in ("", make.__name__):
+            continue
+        tool = make(fast.url, slow.url, f"{RUN}/s{make.__name__}")
+        tool.create(logs(0).slice(0, 0))
+        for n in range(APPENDS):
+            tool.append(pq.read_table(f"{DIR}/data/{n:04d}.parquet"))
+        if hasattr(tool, "prepare"):
+            tool.prepare()
+        for when in "before", "after":
+            if when == "after":
+                took, _ = counted(fast, tool.compact)
+                say(part="scans", who=tool.name, what="compact", **took)
+            for name, run in tool.questions(key):
+                try:
+                    took, n = counted(slow, run)
+                    say(part="scans", who=tool.name, what=f"{when}: {name}", rows=n, **took)
+                except Exception as e:
+                    say(part="scans", who=tool.name, what=f"{when}: {name}", error=f"{type(e).__name__}: {e}"[:300])
+    fast.close()
+    slow.close()
+
+
+def table():
+    """The lines of scans as a table: seconds and requests before and after a compaction. Rows that differ are an error."""
+    cells, rows, whats, tools = {}, {}, [], []
+    for line in sys.stdin:
+        if not line.startswith("{"):
+            continue
+        e = json.loads(line)
+        if ": " not in e["what"]:
+            continue
+        when, what = e["what"].split(": ", 1)
+        cells[e["who"], what, when] = "failed" if "error" in e else f"{e['seconds']:.2f} s, {sum(e.get(k, 0) for k in ('Get', 'Head', 'List', 'Post', 'Put'))}"
+        if "error" not in e and rows.setdefault(what, e["rows"]) != e["rows"]:
+            raise SystemExit(f"{e['who']}: {what}: {e['rows']} rows, others have {rows[what]}")
+        whats += [what] * (what not in whats)
+        tools += [e["who"]] * (e["who"] not in tools)
+    print("| question (rows) | " + " | ".join(tools) + " |\n| --- |" + " ---: |" * len(tools))
+    for what in whats:
+        each = [[cells.get((who, what, when), "–") for when in ("before", "after")] for who in tools]
+        print(f"| {what} ({rows.get(what)}) | " + " | ".join("–" if b == a == "–" else f"{b} → {a}" for b, a in each) + " |")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,12 @@ import (
 type own struct {
 	load
 	c *catalog.Catalog
+	// schema of the table; flags adds flags of a part.
+	schema string
+	flags  func(*flag.FlagSet)
+	// slow is the URL of the bucket behind the delay; rows is how many the last question had.
+	slow string
+	rows int64
 }
 
 // begin makes the table.
@@ -30,6 +36,9 @@ func (o *own) begin(ctx context.Context, name string, args []string) (err error)
 	flags.StringVar(&o.warehouse, "warehouse", "", "URL of the warehouse")
 	flags.StringVar(&o.mount, "mount", "", "URL of the bucket with its options, if it has any")
 	o.table = "default.t"
+	if o.flags != nil {
+		o.flags(flags)
+	}
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -37,7 +46,10 @@ func (o *own) begin(ctx context.Context, name string, args []string) (err error)
 	if o.c, err = o.open(ctx); err != nil {
 		return err
 	}
-	s, err := schema.Parse("id: int64, at: int64, value: double, noise: int64")
+	if o.schema == "" {
+		o.schema = "id: int64, at: int64, value: double, noise: int64"
+	}
+	s, err := schema.Parse(o.schema)
 	if err != nil {
 		return err
 	}
@@ -63,7 +75,7 @@ func (o *own) counted(ctx context.Context, what string, do func(t *catalog.Table
 		return err
 	}
 	a, b := o.c.Client().Counters().Sub(before), o.c.MetadataCounters().Sub(metadata)
-	return json.NewEncoder(os.Stdout).Encode(map[string]any{"who": "shardcat", "what": what, "seconds": time.Since(began).Seconds(),
+	return json.NewEncoder(os.Stdout).Encode(map[string]any{"who": "shardcat", "what": what, "seconds": time.Since(began).Seconds(), "rows": o.rows,
 		"Get": a.Gets + b.Gets, "Head": a.Heads + b.Heads, "Put": a.Puts + b.Puts, "List": a.Lists + b.Lists, "Delete": a.Deletes + b.Deletes,
 		"Received": a.PutBytes + b.PutBytes, "Sent": a.GetBytes + b.GetBytes})
 }
