@@ -12,6 +12,7 @@ type Ahead struct {
 	limit uint64
 	// evaluate has a place for each filter that is evaluated before its turn.
 	evaluate chan struct{}
+	words    wordSample
 
 	mu      sync.Mutex
 	used    uint64
@@ -31,7 +32,8 @@ const (
 
 // NewAhead makes an Ahead for scans that may take so many bytes of memory.
 func NewAhead(memory uint64) *Ahead {
-	return &Ahead{limit: min(aheadBytes, memory/aheadShare), evaluate: make(chan struct{}, runtime.GOMAXPROCS(0)), changed: make(chan struct{})}
+	return &Ahead{limit: min(aheadBytes, memory/aheadShare), evaluate: make(chan struct{}, runtime.GOMAXPROCS(0)), changed: make(chan struct{}),
+		words: wordSample{done: make(chan struct{})}}
 }
 
 // try takes n bytes if they are there.

@@ -12,11 +12,12 @@ import (
 // leastIndexed is the size of the filter's columns from which on indexes of a local store are read: reading less is cheaper. Those of a
 // remote one are read from leastRemote on: an index costs at least two requests, one after the other, and less than that is
 // read in one. Those of words are read from leastWords on: their lists and the rows take two requests more, and a request costs as much
-// as a mebibyte.
+// as a mebibyte. Below sureWords they may cost more than a fifth of reading the columns, and are read where that of the scan's first stripe paid.
 const (
 	leastIndexed = 4 << 10
 	leastRemote  = smallColumns
 	leastWords   = 2 << 20
+	sureWords    = 16 << 20
 )
 
 // worthIndexes reports whether indexes are read where the filter's columns have so many bytes.
@@ -38,7 +39,7 @@ func (s *stripe) candidates(ctx context.Context, st Store) (blocks []colstream.R
 	if !ok || !s.asks() {
 		return nil, false, nil
 	}
-	c, err := s.plan.candidates(ctx, store, s.index)
+	c, err := s.plan.candidates(ctx, store, s.index, stored(s.filter))
 	s.counts.IndexGets += c.Gets
 	s.counts.IndexBytes += c.Bytes
 	if c.Unindexed {
@@ -100,12 +101,15 @@ type answer struct {
 	err error
 }
 
-// candidates is the answer of a stripe's indexes, which may have been asked before.
-func (p *plan) candidates(ctx context.Context, store meta.Store, stripe int) (Candidates, error) {
+// candidates is the answer of a stripe's indexes, which may have been asked before. The filter's columns have so many bytes.
+func (p *plan) candidates(ctx context.Context, store meta.Store, stripe int, bytes uint64) (Candidates, error) {
 	if a, ok := p.asked[stripe]; ok {
 		return a.Candidates, a.err
 	}
-	return p.q.Candidates(ctx, store, stripe)
+	if p.local || p.covered || !p.q.Words {
+		return p.q.Candidates(ctx, store, stripe)
+	}
+	return p.ahead.words.candidates(ctx, bytes, p.q.Stripes[stripe].Records, func() (Candidates, error) { return p.q.Candidates(ctx, store, stripe) })
 }
 
 // askAtOnce is how many stripes' indexes are read at the same time, as many as a bucket has requests in flight.
@@ -126,10 +130,11 @@ func (s *scanner) ask(ctx context.Context, stripes []int) error {
 	}
 	err := each(ctx, len(stripes), func(ctx context.Context, st Store, i int) error {
 		store, ok := st.(meta.Store)
-		if !ok || !s.plan.worthIndexes(s.plan.filterBytes(ctx, stripes[i])) {
+		bytes := s.plan.filterBytes(ctx, stripes[i])
+		if !ok || !s.plan.worthIndexes(bytes) {
 			return nil
 		}
-		c, err := s.plan.q.Candidates(ctx, store, stripes[i])
+		c, err := s.plan.candidates(ctx, store, stripes[i], bytes)
 		answers[i] = &answer{c, err}
 		return ctx.Err()
 	})
