@@ -1,6 +1,7 @@
 package fileio
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 	"github.com/shardcat/shardcat/shardfmt/internal/lance/dataset"
 	"github.com/shardcat/shardcat/shardfmt/internal/layer"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -68,8 +70,19 @@ func Detect(ctx context.Context, st fileformat.Store, url string) (Format, error
 	if f := sniff(head, tail); f != "" {
 		return f, nil
 	}
+	if bytes.HasPrefix(head, meta.Magic[:4]) {
+		return "", shardError(path.Base(url))
+	}
 	return "", fmt.Errorf("%s: %w: name it by --format or --from", path.Base(url), ErrUnknownFormat)
 }
+
+// shardError is an object of a shard where a file of another format was expected; it is an ErrUnknownFormat.
+type shardError string
+
+func (e shardError) Error() string {
+	return string(e) + ": an Amudai shard: shardcat register adds it to a table, shardcat convert writes its rows to a file"
+}
+func (e shardError) Is(target error) bool { return target == ErrUnknownFormat }
 
 func sniff(head, tail []byte) Format {
 	for _, f := range Files {

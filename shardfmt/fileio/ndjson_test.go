@@ -310,6 +310,10 @@ func TestInputs(t *testing.T) {
 	if _, err := open(t, fileio.SourceOptions{}, odd...); err == nil || !errors.Is(err, fileio.ErrUnknownFormat) {
 		t.Error(err)
 	}
+	_, shard := write(t, "x.amudai.shard", "amud\x00\x01\x00\x00 and so on")
+	if _, err := open(t, fileio.SourceOptions{}, shard...); !errors.Is(err, fileio.ErrUnknownFormat) || !strings.Contains(err.Error(), "register adds it to a table") {
+		t.Error(err)
+	}
 }
 
 // A batch is bounded in rows, whatever the input.
