@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// aheadFiles is how many files of metadata are on their way at a time, as many as a bucket has requests in flight.
+	// aheadFiles is how many files of metadata are on their way at a time, as many as a bucket has requests in flight that are no short reads.
 	aheadFiles = blobio.DefaultBucketConcurrency
 	// aheadFileBytes is the most bytes of them that wait to be read: eight manifests of the size that merges fill.
 	aheadFileBytes = 64 << 20

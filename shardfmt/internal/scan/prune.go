@@ -112,7 +112,7 @@ func (p *plan) candidates(ctx context.Context, store meta.Store, stripe int, byt
 	return p.ahead.words.candidates(ctx, bytes, p.q.Stripes[stripe].Records, func() (Candidates, error) { return p.q.Candidates(ctx, store, stripe) })
 }
 
-// askAtOnce is how many stripes' indexes are read at the same time, as many as a bucket has requests in flight.
+// askAtOnce is how many stripes' indexes are read at the same time, half as many as a bucket has short reads in flight.
 const askAtOnce = blobio.DefaultBucketConcurrency
 
 // ask asks the indexes of some stripes at the same time, of those whose columns are worth it. An error is given where its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 )
 
@@ -19,11 +20,9 @@ type wordSample struct {
 // come meanwhile after it, if it paid: if its requests, its bytes and the rows that it names came to less than reading the columns. Indexes
 // of large columns are read in any case. Rows that cost more to read than the columns are not known.
 func (w *wordSample) candidates(ctx context.Context, bytes, records uint64, read func() (Candidates, error)) (c Candidates, err error) {
-	if first := w.begun.CompareAndSwap(false, true); first {
-		defer func() {
-			w.paid = err != nil || c.Known && float64(c.Gets)+float64(c.Bytes)/mostGap+rowsCost(c, bytes, records) < readCost(bytes)
-			close(w.done)
-		}()
+	first := w.begun.CompareAndSwap(false, true)
+	if first {
+		defer close(w.done)
 	} else if bytes < sureWords {
 		select {
 		case <-w.done:
@@ -34,8 +33,13 @@ func (w *wordSample) candidates(ctx context.Context, bytes, records uint64, read
 			return c, nil
 		}
 	}
-	if c, err = read(); err == nil && c.Known && bytes < sureWords {
-		c.Known = rowsCost(c, bytes, records) < readCost(bytes)
+	c, err = read()
+	rows := rowsCost(c.Rows, bytes, records)
+	if first {
+		w.paid = err != nil || c.Known && float64(c.Gets)+float64(c.Bytes)/mostGap+rows < readCost(bytes)
+	}
+	if bytes < sureWords {
+		c.Known = c.Known && rows < readCost(bytes)
 	}
 	return c, err
 }
@@ -43,22 +47,19 @@ func (w *wordSample) candidates(ctx context.Context, bytes, records uint64, read
 // readCost is what reading columns of so many bytes as a whole costs, in requests.
 func readCost(bytes uint64) float64 { return 1 + float64(bytes)/mostGap }
 
-// rowsCost is what reading the rows costs that an index names, in requests of an even column of so many bytes, which joinGroups joins.
-func rowsCost(c Candidates, bytes, records uint64) float64 {
+// rowsCost is what reading rows costs, in requests of an even column of so many bytes.
+func rowsCost(rows []filter.Range, bytes, records uint64) (cost float64) {
 	width := float64(bytes) / float64(max(1, records))
-	var groups [][]colstream.Request
-	for _, r := range wholeBlocks(c.Rows, records) {
-		q := colstream.Request{Start: uint64(float64(r.Start) * width), End: uint64(float64(r.End) * width)}
-		if n := len(groups); n > 0 && q.Start-groups[n-1][0].End <= smallGap {
-			groups[n-1][0].End = q.End
-			continue
-		}
-		groups = append(groups, []colstream.Request{q})
+	var round []colstream.Request
+	for _, r := range wholeBlocks(rows, records) {
+		round = append(round, colstream.Request{Start: uint64(float64(r.Start) * width), End: uint64(float64(r.End) * width)})
 	}
-	joined, gaps := joinGroups(groups, roundJoins)
-	cost := float64(len(joined)) + float64(gaps)/mostGap
-	for _, g := range groups {
-		cost += float64(g[0].End-g[0].Start) / mostGap
+	if len(round) == 0 {
+		return 0
+	}
+	joined, _ := joinGroups(group(round), roundJoins)
+	for _, g := range joined {
+		cost += 1 + float64(g[len(g)-1].End-g[0].Start)/mostGap
 	}
 	return cost
 }
