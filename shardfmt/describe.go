@@ -127,7 +127,7 @@ func (s *Shard) describe(ctx context.Context) (*describer, error) {
 	if err := d.shard(); err != nil {
 		return nil, err
 	}
-	if err := d.termFilters(); err != nil {
+	if err := d.indexes(); err != nil {
 		return nil, err
 	}
 	if err := d.fields(own.Fields); err != nil {
@@ -156,7 +156,8 @@ func (d *describer) shard() error {
 	return nil
 }
 
-func (d *describer) termFilters() (err error) {
+// indexes describes the term filters, and what all indexes take.
+func (d *describer) indexes() error {
 	all := make([]int, len(d.rows))
 	for i := range all {
 		all[i] = i
@@ -171,13 +172,11 @@ func (d *describer) termFilters() (err error) {
 	}
 	d.addIndexes(whole)
 	for i := range all {
-		if d.out.TermFilters[i], err = stripeindex.StripeFilters(d.ctx, d.root, i); err != nil {
-			return err
-		}
 		of, err := d.root.StripeIndexes(d.ctx, i)
 		if err != nil {
 			return err
 		}
+		d.out.TermFilters[i] = stripeindex.Filters(d.root, of)
 		d.addIndexes(of)
 	}
 	return nil

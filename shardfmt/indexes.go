@@ -146,10 +146,11 @@ func (a *asker) sift(ctx context.Context, st meta.Store, stripes []int) ([]int, 
 	}
 	units, any := make([][]*stripeindex.Filter, len(stripes)), false
 	for i, stripe := range stripes {
-		var err error
-		if units[i], err = stripeindex.StripeFilters(ctx, root, stripe); err != nil {
+		of, err := root.StripeIndexes(ctx, stripe)
+		if err != nil {
 			return nil, err
 		}
+		units[i] = stripeindex.Filters(root, of)
 		any = any || len(units[i]) > 0
 	}
 	if !any {

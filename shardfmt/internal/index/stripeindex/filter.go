@@ -48,9 +48,9 @@ type FilterField struct {
 	Prefix    string
 }
 
-// filters are the term filters of a stripe among the descriptors of its indexes; those that are not as they must be are
+// Filters are the term filters of a stripe among the descriptors of its indexes; those that are not as they must be are
 // left out.
-func filters(root *meta.Root, c *metapb.IndexCollection) (out []*Filter) {
+func Filters(root *meta.Root, c *metapb.IndexCollection) (out []*Filter) {
 	for _, d := range c.GetIndexDescriptors() {
 		if d.IndexType != FilterType {
 			continue
@@ -89,15 +89,6 @@ func ParseFilter(root *meta.Root, d *metapb.IndexDescriptor) *Filter {
 		f.Fields = append(f.Fields, FilterField{Node: x.node, Type: x.typ, Tokenizer: x.tokenizer, Prefix: x.prefix})
 	}
 	return f
-}
-
-// StripeFilters are the term filters of a stripe.
-func StripeFilters(ctx context.Context, root *meta.Root, stripe int) ([]*Filter, error) {
-	c, err := root.StripeIndexes(ctx, stripe)
-	if err != nil {
-		return nil, err
-	}
-	return filters(root, c), nil
 }
 
 // keys are what rows that answer a question must have of the filter: for each alternative hashes that all must be there.
