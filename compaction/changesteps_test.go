@@ -7,7 +7,6 @@ import (
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -20,13 +19,7 @@ func TestChangeSteps(t *testing.T) {
 		steps, requests int64
 		rows            int64
 	}{
-		{"compaction", func(t *testing.T, table *catalog.Table) int64 {
-			r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return int64(r.ShardsBefore)
-		}, 11, 20, 3},
+		{"compaction", concat, 11, 20, 3},
 		{"deletion", func(t *testing.T, table *catalog.Table) int64 {
 			where, err := filter.Parse("id < 5")
 			if err != nil {
@@ -53,13 +46,7 @@ func TestChangeSteps(t *testing.T) {
 			s := newSlowStore(t)
 			s.bucket = blobtest.Receipts{Bucket: memblob.New()}
 			s.fill(t, 1, 100)
-			for range 2 {
-				s.with(t, func(table *catalog.Table) {
-					if _, err := table.Ingest(t.Context(), stepsRows(t, 100), catalog.IngestOptions{}); err != nil {
-						t.Fatal(err)
-					}
-				})
-			}
+			s.append(t, 2, 100)
 			got := s.measure(t, c.do)
 			t.Logf("%+v", got)
 			if int64(got.steps) > c.steps || got.requests > c.requests || got.rows != c.rows {

@@ -1,6 +1,7 @@
 package compaction_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,17 +16,21 @@ import (
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/compaction"
-	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // many makes a table by so many appends of one row.
 func (s *slowStore) many(t *testing.T, appends int) {
 	t.Helper()
 	s.fill(t, 1, 1)
+	s.append(t, appends-1, 1)
+}
+
+// append lands so many rows by each of so many commits.
+func (s *slowStore) append(t *testing.T, commits, rows int) {
+	t.Helper()
 	s.with(t, func(table *catalog.Table) {
-		for range appends - 1 {
-			if _, err := table.Ingest(t.Context(), stepsRows(t, 1), catalog.IngestOptions{}); err != nil {
+		for range commits {
+			if _, err := table.Ingest(t.Context(), stepsRows(t, rows), catalog.IngestOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -45,13 +50,17 @@ func (s *slowStore) historyOf(t *testing.T, snapshots int) (size int64) {
 			newest = max(newest, o.Key)
 		}
 	}
-	r, _, err := s.bucket.Open(t.Context(), newest, 0, blobio.ReadOptions{})
+	client := blobio.NewClient()
+	defer client.Close()
+	if err := client.MountBucket("mem://steps/", keptOpen{s.bucket}); err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := client.ReadAll(t.Context(), "mem://steps/"+newest, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
 	metadata := map[string]any{}
-	d := json.NewDecoder(r)
+	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber() // numbers of snapshots are longer than a float
 	if err := d.Decode(&metadata); err != nil {
 		t.Fatal(err)
@@ -64,19 +73,11 @@ func (s *slowStore) historyOf(t *testing.T, snapshots int) (size int64) {
 		all = append(all, copied)
 	}
 	metadata["snapshots"] = append(all, was...)
-	b, err := json.Marshal(metadata)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.bucket.Delete(t.Context(), newest, blobio.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := s.bucket.Create(t.Context(), newest, blobio.CreateOptions{})
-	if err == nil {
-		_, err = w.Write(b)
+	if b, err = json.Marshal(metadata); err == nil {
+		err = s.bucket.Delete(t.Context(), newest, blobio.DeleteOptions{})
 	}
 	if err == nil {
-		err = w.Close()
+		err = client.Put(t.Context(), "mem://steps/"+newest, b)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -135,24 +136,10 @@ func TestMetadataSteps(t *testing.T) {
 	}
 }
 
-// indexed makes a table with an index of its ids, and lands rows by one commit in shards of 20.
-func (s *slowStore) indexed(t *testing.T, rows int) {
+// indexed makes a table with an index of its ids, and lands shards of 20 rows by one commit.
+func (s *slowStore) indexed(t *testing.T, shards int) {
 	t.Helper()
-	cat, client := s.open(t, 0)
-	defer client.Close()
-	defer cat.Close()
-	of, err := schema.Parse(stepsSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := cat.Create(t.Context(), stepsTable, catalog.CreateOptions{Schema: of, CreateNamespace: true,
-		Properties: map[string]string{catalog.IndexesProperty: "hash:id"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := table.Ingest(t.Context(), stepsRows(t, rows), catalog.IngestOptions{ShardRows: 20}); err != nil {
-		t.Fatal(err)
-	}
+	s.fillWith(t, shards, 20, map[string]string{catalog.IndexesProperty: "hash:id"})
 }
 
 // TestTermFilterSteps: a compaction reads no term filter of shards whose filters the commit that landed them has joined. It takes the steps of
@@ -160,14 +147,8 @@ func (s *slowStore) indexed(t *testing.T, rows int) {
 func TestTermFilterSteps(t *testing.T) {
 	const shards = 200
 	s := newSlowStore(t)
-	s.indexed(t, shards*20)
-	got := s.measure(t, func(t *testing.T, table *catalog.Table) int64 {
-		r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
-		if err != nil || r.ShardsAfter != 1 {
-			t.Fatal(r, err)
-		}
-		return int64(r.ShardsBefore)
-	})
+	s.indexed(t, shards)
+	got := s.measure(t, concat)
 	t.Logf("a compaction: %+v", got)
 	if got.rows != shards || got.steps > 15 || got.gets > shards+10 {
 		t.Errorf("a compaction: %+v, want %d shards in at most 15 steps and %d requests", got, shards, shards+10)
@@ -203,22 +184,10 @@ func TestTermFiltersOfSeparateCommits(t *testing.T) {
 	s := newSlowStore(t)
 	store := &readTimes{Bucket: s.bucket, suffix: ".filter", times: map[time.Time]bool{}}
 	s.bucket = store
-	s.indexed(t, 20)
-	s.with(t, func(table *catalog.Table) {
-		for range shards - 1 {
-			if _, err := table.Ingest(t.Context(), stepsRows(t, 20), catalog.IngestOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
+	s.indexed(t, 1)
+	s.append(t, shards-1, 20)
 	store.reads, store.times = 0, map[time.Time]bool{}
-	got := s.measure(t, func(t *testing.T, table *catalog.Table) int64 {
-		r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
-		if err != nil || r.ShardsAfter != 1 {
-			t.Fatal(r, err)
-		}
-		return int64(r.ShardsBefore)
-	})
+	got := s.measure(t, concat)
 	t.Logf("a compaction: %+v, %d term filters read in %d steps", got, store.reads, len(store.times))
 	if got.rows != shards || store.reads != shards || len(store.times) > 3 || got.steps > 18 {
 		t.Errorf("a compaction: %+v, %d term filters read in %d steps, want %d in at most 3, and at most 18 in all", got, store.reads, len(store.times), shards)

@@ -54,13 +54,14 @@ func (s *slowStore) with(t *testing.T, do func(table *catalog.Table)) {
 	do(table)
 }
 
-// concat joins the shards of a table into one.
-func concat(t *testing.T, table *catalog.Table) {
+// concat joins the shards of a table into one, and gives their number.
+func concat(t *testing.T, table *catalog.Table) int64 {
 	t.Helper()
 	r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, NoPack: true}, compaction.Options{})
 	if err != nil || r.ShardsAfter != 1 {
 		t.Fatal(r, err)
 	}
+	return int64(r.ShardsBefore)
 }
 
 var codecs sync.Once
@@ -106,7 +107,10 @@ var stepsTable = catalog.Name{Namespace: "default", Table: "steps"}
 const stepsSchema = "id: Int64, v: Int64, s: String"
 
 // fill makes a table of shards with so many rows each: ids in order, numbers and texts at random.
-func (s *slowStore) fill(t *testing.T, shards, rows int) {
+func (s *slowStore) fill(t *testing.T, shards, rows int) { s.fillWith(t, shards, rows, nil) }
+
+// fillWith is fill for a table with properties.
+func (s *slowStore) fillWith(t *testing.T, shards, rows int, properties map[string]string) {
 	t.Helper()
 	cat, client := s.open(t, 0)
 	defer client.Close()
@@ -115,7 +119,7 @@ func (s *slowStore) fill(t *testing.T, shards, rows int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := cat.Create(t.Context(), stepsTable, catalog.CreateOptions{Schema: of, CreateNamespace: true})
+	table, err := cat.Create(t.Context(), stepsTable, catalog.CreateOptions{Schema: of, CreateNamespace: true, Properties: properties})
 	if err != nil {
 		t.Fatal(err)
 	}
