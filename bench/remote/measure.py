@@ -7,7 +7,8 @@ REMOTE is the program of this folder (go build ./remote), whose proxy delays and
     writers   appends of 100 rows to one table by 1, 4, 16 and 64 writers
     appends   an append, the 101st append and the count after them; requests of each
     year      appends of 1 MB: requests by kind, compaction and expiry, for the price of a year
-    scans     questions to a table of 200 appends of 15,000 rows, before and after each tool's compaction
+    scans     questions to a table of 200 appends of 15,000 rows, before and after each tool's compaction; APPENDS and ROWS_OF_APPEND
+              change these numbers, ONLY names one tool
 
 Each prints lines of JSON; `measure.py REMOTE table < LINES` makes a table of those of scans. The Python has pyiceberg with an SQL catalog, deltalake, pylance, polars,
 duckdb and its extensions httpfs, iceberg, avro and ducklake."""
@@ -190,11 +191,11 @@ def writers():
 class Tool:
     """A table of one tool; each call reopens it, as a new process does."""
 
-    def __init__(self, proxy, folder):
-        self.proxy, self.folder = proxy, folder
+    def __init__(self, proxy, folder, slow=None):
+        self.proxy, self.folder, self.slow = proxy, folder, slow
 
-    def scan(self, columns=None, where=None):
-        raise NotImplementedError
+    def prepare(self):
+        """What is done once after the appends, before questions."""
 
 
 def ours(part, proxy):
@@ -383,10 +384,6 @@ def has(word):
 class PyIcebergScans(PyIceberg):
     """It has no order and no search in text."""
 
-    def __init__(self, fast, slow, folder):
-        super().__init__(fast, folder)
-        self.slow = slow
-
     def asked(self):
         return iceberg(self.slow, self.folder).load_table("default.t")
 
@@ -452,11 +449,8 @@ class DuckDBIceberg(DuckDBScans, PyIcebergScans):
         return f"iceberg_scan('{iceberg(self.proxy, self.folder).load_table('default.t').metadata_location}')"
 
 
-class DuckLake(DuckDBScans):
+class DuckLake(DuckDBScans, Tool):
     name = "DuckLake"
-
-    def __init__(self, fast, slow, folder):
-        self.fast, self.slow, self.folder = fast, slow, folder
 
     def attached(self, proxy):
         con = duckdb_with("httpfs", "ducklake")
@@ -471,7 +465,7 @@ class DuckLake(DuckDBScans):
         return "l.t"
 
     def create(self, data):
-        self.con = self.attached(self.fast)
+        self.con = self.attached(self.proxy)
         self.con.execute("CREATE TABLE l.t AS SELECT * FROM data LIMIT 0")
 
     def append(self, data):
@@ -481,7 +475,7 @@ class DuckLake(DuckDBScans):
         self.con.close()
 
     def compact(self):
-        con = self.attached(self.fast)
+        con = self.attached(self.proxy)
         con.execute("CALL ducklake_merge_adjacent_files('l')")
         con.close()
 
@@ -490,10 +484,6 @@ class PolarsDelta(Delta):
     """polars over the table of delta-rs."""
 
     name = "polars, delta-rs"
-
-    def __init__(self, fast, slow, folder):
-        super().__init__(fast, folder)
-        self.slow = slow
 
     def questions(self, key):
         import polars as pl
@@ -513,10 +503,6 @@ class PolarsDelta(Delta):
 
 class LanceScans(Lance):
     """With an index of the key and one of words."""
-
-    def __init__(self, fast, slow, folder):
-        super().__init__(fast, folder)
-        self.slow = slow
 
     def prepare(self):
         t = self.table()
@@ -561,12 +547,11 @@ def scans():
     for make in PyIcebergScans, PolarsDelta, DuckDBIceberg, LanceScans, DuckLake:
         if only not in ("", make.__name__):
             continue
-        tool = make(fast.url, slow.url, f"{RUN}/s{make.__name__}")
+        tool = make(fast.url, f"{RUN}/s{make.__name__}", slow.url)
         tool.create(logs(0).slice(0, 0))
         for n in range(APPENDS):
             tool.append(pq.read_table(f"{DIR}/data/{n:04d}.parquet"))
-        if hasattr(tool, "prepare"):
-            tool.prepare()
+        tool.prepare()
         for when in "before", "after":
             if when == "after":
                 took, _ = counted(fast, tool.compact)

@@ -24,8 +24,7 @@ type own struct {
 	// schema of the table; flags adds flags of a part.
 	schema string
 	flags  func(*flag.FlagSet)
-	// slow is the URL of the bucket behind the delay; rows is how many the last question had.
-	slow string
+	// rows is how many the last question had.
 	rows int64
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// questions are those of part_scans in measure.py, by the same names.
+// questions are those of scans in measure.py, by the same names.
 var questions = []struct {
 	name, where, order string
 	columns            []string
@@ -36,10 +36,10 @@ var questions = []struct {
 // the compaction go around the delay.
 func scans(args []string) error {
 	ctx, o := context.Background(), &own{}
-	folder, key := "", ""
+	folder, key, slow := "", "", ""
 	o.flags = func(f *flag.FlagSet) {
 		f.StringVar(&folder, "data", "", "folder of the Parquet files, one an append")
-		f.StringVar(&o.slow, "slow", "", "URL of the bucket behind the delay")
+		f.StringVar(&slow, "slow", "", "URL of the bucket behind the delay")
 		f.StringVar(&key, "key", "", "the key of one row")
 	}
 	o.schema = "id: int64, at: int64, key: string, host: string, value: double, level: int32, text: string"
@@ -71,7 +71,7 @@ func scans(args []string) error {
 				return err
 			}
 		}
-		o.mount = o.slow
+		o.mount = slow
 		for _, q := range questions {
 			if err := o.reopen(ctx); err != nil {
 				return err
