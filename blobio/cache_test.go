@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 func TestMemoryCache(t *testing.T) {
@@ -248,7 +248,7 @@ func TestDiskCacheInAPlaceThatIsNone(t *testing.T) {
 // others.
 func TestSingleFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _ := slow(t, blobtest.Cloud, 1000, blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20}))
+		sp, url, _ := slow(t, blobfake.Cloud, 1000, blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20}))
 		shortLived, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		var all sync.WaitGroup

@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // slow makes a Client over a bucket with one object of size bytes under the URL x.
-func slow(t *testing.T, l blobtest.Latency, size int, opts ...blobio.Option) (sp *blobio.Client, url string, s *blobtest.Slow) {
+func slow(t *testing.T, l blobfake.Latency, size int, opts ...blobio.Option) (sp *blobio.Client, url string, s *blobfake.Slow) {
 	t.Helper()
 	mem := memblob.New()
 	mem.Replace("x", make([]byte, size))
-	s = blobtest.NewSlow(mem, l)
+	s = blobfake.NewSlow(mem, l)
 	sp = blobio.NewClient(opts...)
 	if err := sp.MountBucket("mem://slow/", s); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestRangesAreCoalesced(t *testing.T) {
 	const mib = 1 << 20
 	mem := memblob.New()
 	mem.Replace("x", make([]byte, 80*mib))
-	bucket := blobtest.NewSlow(mem, blobtest.Latency{})
+	bucket := blobfake.NewSlow(mem, blobfake.Latency{})
 	for _, test := range []struct {
 		name        string
 		ranges      []blobio.Range
@@ -75,7 +75,7 @@ func TestRangesAreCoalesced(t *testing.T) {
 }
 
 func TestImpossibleRangesTakeNoMemory(t *testing.T) {
-	sp, url, _ := slow(t, blobtest.Latency{}, 1000)
+	sp, url, _ := slow(t, blobfake.Latency{}, 1000)
 	for _, ranges := range [][]blobio.Range{
 		{{0, 1 << 62}}, {{0, 1 << 62}, {1 << 62, 1<<63 - 1}}, {{5, 4}}, {{-1, 4}}, {{0, 1001}}, {{1 << 40, 1<<40 + 1}},
 	} {
@@ -95,7 +95,7 @@ func TestScanUsesTheConcurrencyItHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 48 << 20
 		for _, concurrency := range []int{1, 4, 16} {
-			sp, url, s := slow(t, blobtest.Cloud, size, blobio.WithConcurrency(concurrency), blobio.WithCoalescing(0, 1<<20))
+			sp, url, s := slow(t, blobfake.Cloud, size, blobio.WithConcurrency(concurrency), blobio.WithCoalescing(0, 1<<20))
 			begin := time.Now()
 			if _, err := sp.ReadRanges(t.Context(), url, []blobio.Range{{0, size}}); err != nil {
 				t.Fatal(err)
@@ -121,7 +121,7 @@ func TestBucketConcurrency(t *testing.T) {
 	}{{"256 KiB", 256 << 10, 6}, {"256 KiB and a byte", 256<<10 + 1, 3}, {"no read", 0, 3}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sp, url, s := slow(t, blobtest.Cloud, 1<<20, blobio.WithBucketConcurrency(3))
+				sp, url, s := slow(t, blobfake.Cloud, 1<<20, blobio.WithBucketConcurrency(3))
 				var all sync.WaitGroup
 				for range 20 {
 					all.Go(func() {
@@ -147,7 +147,7 @@ func TestBucketConcurrency(t *testing.T) {
 
 func TestReadMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, s := slow(t, blobtest.Cloud, 10<<20, blobio.WithReadMemory(2<<20))
+		sp, url, s := slow(t, blobfake.Cloud, 10<<20, blobio.WithReadMemory(2<<20))
 		var all sync.WaitGroup
 		for range 12 {
 			all.Go(func() {
@@ -179,7 +179,7 @@ func TestStormSlowsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
-		busy := &overloaded{Bucket: blobtest.NewSlow(mem, blobtest.Cloud), perSecond: 20}
+		busy := &overloaded{Bucket: blobfake.NewSlow(mem, blobfake.Cloud), perSecond: 20}
 		sp := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 50, Budget: time.Hour}))
 		if err := sp.MountBucket("mem://busy/", busy); err != nil {
 			t.Fatal(err)
@@ -253,7 +253,7 @@ func (o *overloaded) ReadRange(ctx context.Context, key string, off int64, dst [
 // TestHedging: with more than one answer in a hundred slow, hedging brings p99 to at most twice p50, for at most 5 % more
 // requests; without, p99 is that of the slow ones.
 func TestHedging(t *testing.T) {
-	lat := blobtest.Cloud
+	lat := blobfake.Cloud
 	lat.SlowShare, lat.SlowFirstByte = 0.015, 2*time.Second
 	const reads = 3000
 	measure := func(t *testing.T, opts ...blobio.Option) (p50, p99 time.Duration, gets int64) {
@@ -292,7 +292,7 @@ func TestHedgingBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
-		var now blobio.Bucket = blobtest.NewSlow(mem, blobtest.Cloud)
+		var now blobio.Bucket = blobfake.NewSlow(mem, blobfake.Cloud)
 		sp := blobio.NewClient(blobio.WithHedging())
 		if err := sp.MountBucket("mem://turning/", &turning{now: &now}); err != nil {
 			t.Fatal(err)
@@ -305,7 +305,7 @@ func TestHedgingBudget(t *testing.T) {
 			}
 		}
 		read(400)
-		now = blobtest.NewSlow(mem, blobtest.Latency{FirstByte: 300 * time.Millisecond})
+		now = blobfake.NewSlow(mem, blobfake.Latency{FirstByte: 300 * time.Millisecond})
 		before := sp.Counters().Gets
 		read(400)
 		if extra := sp.Counters().Gets - before - 400; extra > 400/20+10 {
@@ -329,8 +329,8 @@ func TestHedgedReadsAreRight(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
 		sp := blobio.NewClient(blobio.WithHedging())
-		lat := blobtest.Latency{FirstByte: time.Millisecond, SlowShare: 0.2, SlowFirstByte: time.Second}
-		if err := sp.MountBucket("mem://h/", blobtest.NewSlow(mem, lat)); err != nil {
+		lat := blobfake.Latency{FirstByte: time.Millisecond, SlowShare: 0.2, SlowFirstByte: time.Second}
+		if err := sp.MountBucket("mem://h/", blobfake.NewSlow(mem, lat)); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 500 {
@@ -344,7 +344,7 @@ func TestHedgedReadsAreRight(t *testing.T) {
 }
 
 func TestDepthOfForks(t *testing.T) {
-	sp, url, _ := slow(t, blobtest.Latency{}, 1000)
+	sp, url, _ := slow(t, blobfake.Latency{}, 1000)
 	ctx := t.Context()
 	read := func(c *blobio.Client, n int) {
 		for range n {

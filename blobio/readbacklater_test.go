@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestReadBackThatIsDenied: the object that was written is no other writer's because it could not be read back.
 func TestReadBackThatIsDenied(t *testing.T) {
 	client := blobio.NewClient()
 	defer client.Close()
-	faulty := blobtest.NewFaulty(t, memblob.Open(t.Name()), "get *: fail denied")
+	faulty := blobfake.NewFaulty(t, memblob.Open(t.Name()), "get *: fail denied")
 	if err := client.MountBucket("mem://"+t.Name()+"/", faulty); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // garbling is a way to a store on which a bit of the first n objects flips.
@@ -52,7 +52,7 @@ func TestReceipts(t *testing.T) {
 		for _, later := range []bool{false, true} {
 			var bucket blobio.Bucket = memblob.New()
 			if c.receipts {
-				bucket = blobtest.Receipts{Bucket: bucket}
+				bucket = blobfake.Receipts{Bucket: bucket}
 			}
 			client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: 1}))
 			if err := client.MountBucket("s3://receipts/", &garbling{bucket, c.garbled}); err != nil {

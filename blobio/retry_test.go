@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // object is what the tests read: 1,000 bytes of which no two stretches are alike.
@@ -28,11 +28,11 @@ var object = func() []byte {
 }()
 
 // faulty makes a Client over a bucket that holds object under the URL x, and fails by the script.
-func faulty(t *testing.T, script string, opts ...blobio.Option) (sp *blobio.Client, url string, mem *memblob.Bucket, f *blobtest.Faulty) {
+func faulty(t *testing.T, script string, opts ...blobio.Option) (sp *blobio.Client, url string, mem *memblob.Bucket, f *blobfake.Faulty) {
 	t.Helper()
 	mem = memblob.New()
 	mem.Replace("x", object)
-	f = blobtest.NewFaulty(t, mem, script)
+	f = blobfake.NewFaulty(t, mem, script)
 	sp = blobio.NewClient(opts...)
 	if err := sp.MountBucket("mem://faulty/", f); err != nil {
 		t.Fatal(err)
@@ -452,7 +452,7 @@ func TestSuffixOfBodiesThatBreak(t *testing.T) {
 func TestSlowLoris(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20
-		sp, url, _ := slow(t, blobtest.Latency{Rate: 1 << 10}, size) // a quarter of an hour for 1 MiB
+		sp, url, _ := slow(t, blobfake.Latency{Rate: 1 << 10}, size) // a quarter of an hour for 1 MiB
 		begin := time.Now()
 		_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, size))
 		wantClass(t, err, blobio.ErrTransient)
@@ -509,10 +509,10 @@ func TestPutOutcomes(t *testing.T) {
 func TestPutWalk(t *testing.T) {
 	for _, fault := range []string{"fail transient", "lost transient", "fail throttled", "lost throttled", "twice"} {
 		synctest.Test(t, func(t *testing.T) {
-			steps := blobtest.Walk(t,
+			steps := blobfake.Walk(t,
 				func(n int) string { return fmt.Sprintf("any %d: %s", n, fault) },
 				func(*testing.T) blobio.Bucket { return memblob.New() },
-				func(t *testing.T, _ int, b *blobtest.Faulty) {
+				func(t *testing.T, _ int, b *blobfake.Faulty) {
 					sp := blobio.NewClient()
 					if err := sp.MountBucket("mem://walk/", b); err != nil {
 						t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
@@ -150,9 +150,9 @@ func TestEverythingAJobNamesIsLive(t *testing.T) {
 }
 
 // faulty opens the ground's catalog over a store whose requests go wrong by a script.
-func (g *timed) faulty() (*Catalog, *blobtest.Faulty) {
+func (g *timed) faulty() (*Catalog, *blobfake.Faulty) {
 	g.t.Helper()
-	bucket := blobtest.NewFaulty(g.t, &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}, "")
+	bucket := blobfake.NewFaulty(g.t, &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}, "")
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
 		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,

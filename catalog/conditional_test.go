@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // overwriting is a store that does not look at the condition of a create.
@@ -85,7 +85,7 @@ func TestStoreIsTriedThroughFaults(t *testing.T) {
 		"inm-complete=501":    {false, blobio.ErrNoCondition},
 	} {
 		for _, fault := range []string{"", "503", "429", "500", "reset", "lost"} {
-			s := blobtest.NewS3(t, strings.TrimSuffix(quirks+" passing="+fault, " passing="))
+			s := blobfake.NewS3(t, strings.TrimSuffix(quirks+" passing="+fault, " passing="))
 			c, _ := openLocal(t)
 			c.client = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
 			t.Cleanup(func() { c.client.Close() })

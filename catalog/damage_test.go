@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // damagedGround is a catalog over a bucket of a cloud, which a script damages. Open gives a catalog on the bucket as it
 // is, or behind the script.
 type damagedGround struct {
 	*ground
-	bucket *blobtest.Faulty
+	bucket *blobfake.Faulty
 	// metadataCache is that of the catalogs it opens, if not 0.
 	metadataCache int
 }
 
 func newDamagedGround(t *testing.T, script string) *damagedGround {
 	g := newGround(t)
-	return &damagedGround{ground: g, bucket: blobtest.NewFaulty(t, memblob.New(), script)}
+	return &damagedGround{ground: g, bucket: blobfake.NewFaulty(t, memblob.New(), script)}
 }
 
 func (g *damagedGround) open(bucket blobio.Bucket) *Catalog {
@@ -98,7 +98,7 @@ func (g *damagedGround) holds(acknowledged []int64) {
 }
 
 // checking is a bucket that claims to compare checksums.
-type checking struct{ *blobtest.Faulty }
+type checking struct{ *blobfake.Faulty }
 
 func (checking) ProbeChecksum(context.Context, string) (bool, error) { return true, nil }
 

@@ -12,8 +12,8 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // lateBucket reads one object later than the others.
@@ -36,7 +36,7 @@ func TestReadAheadPastLateFile(t *testing.T) {
 		const step = 30 * time.Millisecond
 		client := blobio.NewClient()
 		defer client.Close()
-		slow := blobtest.NewSlow(memblob.New(), blobtest.Latency{FirstByte: step})
+		slow := blobfake.NewSlow(memblob.New(), blobfake.Latency{FirstByte: step})
 		if err := client.MountBucket("mem://late/", lateBucket{slow, "/0.avro", step}); err != nil {
 			t.Fatal(err)
 		}

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -44,7 +44,7 @@ func TestChangeSteps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSlowStore(t)
-			s.bucket = blobtest.Receipts{Bucket: memblob.New()}
+			s.bucket = blobfake.Receipts{Bucket: memblob.New()}
 			s.fill(t, 1, 100)
 			s.append(t, 2, 100)
 			got := s.measure(t, c.do)

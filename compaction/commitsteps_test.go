@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // many makes a table by so many appends of one row.
@@ -205,10 +205,10 @@ func TestAppendRequests(t *testing.T) {
 		first, next [2]int64
 	}{
 		{"a store that states no checksums, 1 snapshot", memblob.New(), 1, [2]int64{8, 16}, [2]int64{6, 14}},
-		{"a store that proves what it took, 1 snapshot", blobtest.Receipts{Bucket: memblob.New()}, 1, [2]int64{7, 11}, [2]int64{5, 9}},
-		{"a store that proves what it took, 90 snapshots", blobtest.Receipts{Bucket: memblob.New()}, 90, [2]int64{8, 12}, [2]int64{5, 9}},
-		{"a store that proves what it took, 100 snapshots", blobtest.Receipts{Bucket: memblob.New()}, 100, [2]int64{8, 12}, [2]int64{5, 9}},
-		{"a store that proves what it took, 150 snapshots", blobtest.Receipts{Bucket: memblob.New()}, 150, [2]int64{8, 12}, [2]int64{5, 9}},
+		{"a store that proves what it took, 1 snapshot", blobfake.Receipts{Bucket: memblob.New()}, 1, [2]int64{7, 11}, [2]int64{5, 9}},
+		{"a store that proves what it took, 90 snapshots", blobfake.Receipts{Bucket: memblob.New()}, 90, [2]int64{8, 12}, [2]int64{5, 9}},
+		{"a store that proves what it took, 100 snapshots", blobfake.Receipts{Bucket: memblob.New()}, 100, [2]int64{8, 12}, [2]int64{5, 9}},
+		{"a store that proves what it took, 150 snapshots", blobfake.Receipts{Bucket: memblob.New()}, 150, [2]int64{8, 12}, [2]int64{5, 9}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSlowStore(t)
@@ -254,7 +254,7 @@ func TestAppendRequests(t *testing.T) {
 func TestWriterSharesCommits(t *testing.T) {
 	const writers, deliveries = 16, 10
 	s := newSlowStore(t)
-	s.bucket = blobtest.Receipts{Bucket: memblob.New()}
+	s.bucket = blobfake.Receipts{Bucket: memblob.New()}
 	s.many(t, 1)
 	source := stepsRows(t, 5)
 	got := s.measure(t, func(t *testing.T, table *catalog.Table) int64 {

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
@@ -100,7 +100,7 @@ func TestDamagedPuts(t *testing.T) {
 	}
 	puts := 0
 	try := func(script string) {
-		bucket := blobtest.NewFaulty(t, memblob.New(), "")
+		bucket := blobfake.NewFaulty(t, memblob.New(), "")
 		if got := heldBy(t, bucket, script); !slices.Equal(got, want) {
 			t.Errorf("%s: %d rows are there of %d", script, len(got), len(want))
 		}
@@ -130,7 +130,7 @@ func heldBy(t *testing.T, bucket blobio.Bucket, script string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	writeElsewhere(t, openDamaged(t, dir, bucket).Client())
-	if f, ok := bucket.(*blobtest.Faulty); ok {
+	if f, ok := bucket.(*blobfake.Faulty); ok {
 		f.Play(t, script)
 	}
 	if err := lifeOfATable(openDamaged(t, dir, bucket)); err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -92,7 +92,7 @@ func (keptOpen) Close() error { return nil }
 func (s *slowStore) open(t *testing.T, latency time.Duration) (*catalog.Catalog, *blobio.Client) {
 	t.Helper()
 	client := blobio.NewClient()
-	if err := client.MountBucket("mem://steps/", keptOpen{blobtest.NewSlow(s.bucket, blobtest.Latency{FirstByte: latency})}); err != nil {
+	if err := client.MountBucket("mem://steps/", keptOpen{blobfake.NewSlow(s.bucket, blobfake.Latency{FirstByte: latency})}); err != nil {
 		t.Fatal(err)
 	}
 	cat, err := catalog.Open(context.Background(), catalog.Options{URI: s.uri, Warehouse: "mem://steps/warehouse", Client: client, Metadata: client})

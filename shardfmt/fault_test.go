@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // Whichever request of a writer goes wrong, and how: there is a whole shard or none, the writer knows which, and
@@ -20,7 +20,7 @@ func TestWriterFaults(t *testing.T) {
 		for _, fault := range []string{"fail denied", "lost unknown", "fail unknown", "twice", "lost transient"} {
 			for n := 1; ; n++ {
 				bucket := memblob.Open(fmt.Sprintf("faults-%v-%s-%d", layout, fault, n))
-				faulty := blobtest.NewFaulty(t, bucket, fmt.Sprintf("any %d: %s", n, fault))
+				faulty := blobfake.NewFaulty(t, bucket, fmt.Sprintf("any %d: %s", n, fault))
 				sp := blobio.NewClient()
 				if err := sp.MountBucket("mem://faults/", faulty); err != nil {
 					t.Fatal(err)

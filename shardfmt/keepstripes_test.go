@@ -10,8 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -31,7 +31,7 @@ func TestStripesStayWithTheirRoot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			bucket := "keep-" + strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", "")
-			faulty := blobtest.NewFaulty(t, memblob.Open(bucket), c.script)
+			faulty := blobfake.NewFaulty(t, memblob.Open(bucket), c.script)
 			client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 3, First: time.Millisecond, Most: time.Millisecond, Budget: time.Second}))
 			defer client.Close()
 			if err := client.MountBucket("mem://"+bucket+"/", faulty); err != nil {

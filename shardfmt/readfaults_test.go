@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -68,10 +68,10 @@ func TestReadsUnderFaults(t *testing.T) {
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				steps := blobtest.Walk(t,
+				steps := blobfake.Walk(t,
 					func(n int) string { return fmt.Sprintf("any %d: %s", n, test.fault) },
 					func(*testing.T) blobio.Bucket { return mem },
-					func(t *testing.T, n int, b *blobtest.Faulty) {
+					func(t *testing.T, n int, b *blobfake.Faulty) {
 						got, err := scanRows(t, overBucket(t, b))
 						switch hit := b.Requests("any") >= n; {
 						case hit && test.class != nil:
@@ -99,10 +99,10 @@ func TestFlippedBitOnTheWay(t *testing.T) {
 	want := sampleBatch(sampleSchema(t), 0, 3000)
 	found := 0
 	for _, at := range []int{0, 9, 100, 1000, 5000, -1, -9, -40, -500} {
-		blobtest.Walk(t,
+		blobfake.Walk(t,
 			func(n int) string { return fmt.Sprintf("any %d: flip %d", n, at) },
 			func(*testing.T) blobio.Bucket { return mem },
-			func(t *testing.T, n int, b *blobtest.Faulty) {
+			func(t *testing.T, n int, b *blobfake.Faulty) {
 				got, err := scanRows(t, overBucket(t, b))
 				switch {
 				case err == nil:

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/fileblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
@@ -47,7 +47,7 @@ func remoteShard(g *given, t task) (map[string]float64, error) {
 	c := &ours{profile: shardfmt.Balanced}
 	client := blobio.NewClient()
 	defer client.Close()
-	if err := client.MountBucket("mem://slow/", blobtest.NewSlow(fileblob.Open(c.dir(g)), blobtest.Cloud)); err != nil {
+	if err := client.MountBucket("mem://slow/", blobfake.NewSlow(fileblob.Open(c.dir(g)), blobfake.Cloud)); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -79,7 +79,7 @@ func remoteArrowGo(g *given, t task) (map[string]float64, error) {
 	return map[string]float64{"seconds": time.Since(began).Seconds(), "gets": slow.gets, "bytes": slow.bytes}, nil
 }
 
-// slowFile is a file that answers as blobtest.Cloud does.
+// slowFile is a file that answers as blobfake.Cloud does.
 type slowFile struct {
 	f           io.ReaderAt
 	gets, bytes float64
@@ -90,6 +90,6 @@ func (s *slowFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.f.ReadAt(p, off)
 	s.gets++
 	s.bytes += float64(n)
-	time.Sleep(blobtest.Cloud.FirstByte + time.Duration(float64(n)/float64(blobtest.Cloud.Rate)*float64(time.Second)))
+	time.Sleep(blobfake.Cloud.FirstByte + time.Duration(float64(n)/float64(blobfake.Cloud.Rate)*float64(time.Second)))
 	return n, err
 }

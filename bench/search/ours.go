@@ -16,8 +16,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/fileblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -134,7 +134,7 @@ func (s *shardcat) askRemote(ctx context.Context, dir string, list []query) ([]a
 			continue
 		}
 		c := blobio.NewClient()
-		if err := c.MountBucket("mem://log/", blobtest.NewSlow(fileblob.Open(dir), slow)); err != nil {
+		if err := c.MountBucket("mem://log/", blobfake.NewSlow(fileblob.Open(dir), slow)); err != nil {
 			return nil, err
 		}
 		a, err := s.once(ctx, c, "mem://log/"+shardName, &q)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 func TestMain(m *testing.M) {
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 // Every contestant that this machine has finds as many lines as the log has, from files and through the slow store. SHARDCAT_SEARCH_PYTHON
 // names an interpreter with the peers.
 func TestEveryoneFindsTheSame(t *testing.T) {
-	slow = blobtest.Latency{}
+	slow = blobfake.Latency{}
 	r, err := run(context.Background(), &options{lines: 20_000, turns: 1, dir: t.TempDir(), python: os.Getenv("SHARDCAT_SEARCH_PYTHON"), remote: true})
 	if err != nil {
 		t.Fatal(err)

@@ -14,11 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // slow is how slow the store is, ours and the server. Tests don't wait.
-var slow = blobtest.Cloud
+var slow = blobfake.Cloud
 
 // server answers requests for the files of a folder as S3 does for the objects of a bucket called log: GET and HEAD with ranges, and lists.
 // It is as slow as slow. GET /counters reports the requests made since the last such request, and takes no time.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 func TestUploadsCarryChecksums(t *testing.T) {
@@ -15,7 +15,7 @@ func TestUploadsCarryChecksums(t *testing.T) {
 	isUpload := func(r *http.Request) bool {
 		return r.Method == http.MethodPut && r.URL.Query().Get("comp") != "blocklist"
 	}
-	blobtest.SendsChecksums(t, open, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, isUpload,
+	blobfake.SendsChecksums(t, open, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, isUpload,
 		func(r *http.Request, body []byte) (told, same bool) {
 			sum := md5.Sum(body)
 			got := r.Header.Get("Content-Md5")

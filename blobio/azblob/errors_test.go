@@ -12,6 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestLostCreateIsAnError: a conditional upload that loses must end in an error, whatever the library does.
@@ -50,7 +51,7 @@ func TestErrorsHoldNoSignature(t *testing.T) {
 	for name, handler := range handlers {
 		old := stub(t, handler, "")
 		t.Setenv("AZURE_STORAGE_SAS_TOKEN", "?sv=2024&sig="+secret)
-		b := blobtest.OpenURL[*Bucket](t, OpenURL, old.Location()+"?endpoint="+old.opts.Endpoint)
+		b := blobfake.OpenURL[*Bucket](t, OpenURL, old.Location()+"?endpoint="+old.opts.Endpoint)
 		_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if err == nil {
 			t.Fatal("no error")

@@ -11,20 +11,21 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // quirky opens a container of an account with quirks.
-func quirky(t *testing.T, quirks, params string) (*blobtest.Azure, *Bucket) {
+func quirky(t *testing.T, quirks, params string) (*blobfake.Azure, *Bucket) {
 	t.Helper()
 	clearEnvironment(t)
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "acct")
 	t.Setenv("AZURE_STORAGE_KEY", secret)
-	a := blobtest.NewAzure(t, quirks)
-	return a, blobtest.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+a.URL+"/acct"+params)
+	a := blobfake.NewAzure(t, quirks)
+	return a, blobfake.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+a.URL+"/acct"+params)
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {
-	blobtest.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "chunked-get head-no-length", "cr-star", "cr-star chunked-get",
+	blobfake.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "chunked-get head-no-length", "cr-star", "cr-star chunked-get",
 		"short-206", "short-206 chunked-get"},
 		func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
 			a, b := quirky(t, quirks, "")

@@ -1,5 +1,4 @@
-// Package blobtest is what tests of object stores share: the conformance suite that every driver passes, the tests of
-// what drivers make of answers and URLs, a bucket that fails by a script, and one that is as slow as a cloud's.
+// Package blobtest is the suite of tests that every driver of an object store passes, those of other modules as well.
 package blobtest
 
 import (
@@ -122,7 +121,7 @@ func (s *suite) seed(t *testing.T, name string, n int) (key string, data []byte)
 	return key, data
 }
 
-// write creates an object in one go.
+// Put creates an object of data, in one request where the driver can.
 func Put(ctx context.Context, b blobio.Bucket, key string, data []byte) error {
 	w, err := b.Create(ctx, key, blobio.CreateOptions{SizeHint: int64(len(data))})
 	if err != nil {

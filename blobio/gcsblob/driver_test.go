@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 const secret = "ya29.c2VjcmV0"
@@ -17,7 +18,7 @@ const secret = "ya29.c2VjcmV0"
 func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
 	t.Helper()
 	t.Setenv("STORAGE_EMULATOR_HOST", "")
-	return blobtest.OpenURL[*Bucket](t, OpenURL, "gs://b?endpoint="+blobtest.Serve(t, handler)+params)
+	return blobfake.OpenURL[*Bucket](t, OpenURL, "gs://b?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.
@@ -36,7 +37,7 @@ func refuse(status int, reason string, header ...string) http.HandlerFunc {
 }
 
 func TestDriver(t *testing.T) {
-	blobtest.RunDriver(t, blobtest.Driver{
+	blobfake.RunDriver(t, blobfake.Driver{
 		Open:   OpenURL,
 		Parse:  func(q url.Values) error { _, err := ParseOptions(q); return err },
 		Stub:   func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") },
@@ -102,8 +103,8 @@ func TestDriver(t *testing.T) {
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {
-	blobtest.SizesAreNeverMadeUp(t, []string{"", "chunked-get"}, func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
-		s := blobtest.NewS3(t, quirks)
+	blobfake.SizesAreNeverMadeUp(t, []string{"", "chunked-get"}, func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
+		s := blobfake.NewS3(t, quirks)
 		s.Put("k", body)
 		return stub(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Goog-Generation", "7")
@@ -119,6 +120,6 @@ func TestSizeIsNeverMadeUp(t *testing.T) {
 
 // TestConformance runs the suite of all stores on a real server.
 func TestConformance(t *testing.T) {
-	blobtest.RunServer(t, "SHARDCAT_TEST_GCS", "&list_page=15&part_size=2097152", OpenURL, blobtest.Store{
+	blobfake.RunServer(t, "SHARDCAT_TEST_GCS", "&list_page=15&part_size=2097152", OpenURL, blobtest.Store{
 		IgnoresDeletePins: "fake-gcs-server does not look at ifGenerationMatch of a delete"})
 }

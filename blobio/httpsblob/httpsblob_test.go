@@ -18,6 +18,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/httpsblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // server is a web server that holds objects by path.
@@ -66,9 +67,9 @@ func TestConformance(t *testing.T) {
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {
-	blobtest.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "cr-star", "short-206", "short-206 chunked-get", "head-405 chunked-get"},
+	blobfake.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "cr-star", "short-206", "short-206 chunked-get", "head-405 chunked-get"},
 		func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
-			s := blobtest.NewS3(t, quirks) // to a request without a signature it is a web server
+			s := blobfake.NewS3(t, quirks) // to a request without a signature it is a web server
 			s.Put("k", body)
 			return httpsblob.Open("http", strings.TrimPrefix(s.URL, "http://")), "b/k"
 		})

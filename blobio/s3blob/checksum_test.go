@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestUploadsCarryChecksums: also to an endpoint of one's own, in a form that every store knows.
@@ -20,7 +20,7 @@ func TestUploadsCarryChecksums(t *testing.T) {
 			fmt.Fprint(w, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
 		}
 	}
-	blobtest.SendsChecksums(t, open, answer, func(r *http.Request) bool { return r.Method == http.MethodPut },
+	blobfake.SendsChecksums(t, open, answer, func(r *http.Request) bool { return r.Method == http.MethodPut },
 		func(r *http.Request, body []byte) (told, same bool) {
 			sum := md5.Sum(body)
 			got := r.Header.Get("Content-Md5")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 const secret = "wJalrXUtnFEMIK7MDENGbPxRfiCY"
@@ -21,7 +22,7 @@ func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
-	return blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+blobtest.Serve(t, handler)+params)
+	return blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.
@@ -40,7 +41,7 @@ func refuse(status int, code string, header ...string) http.HandlerFunc {
 }
 
 func TestDriver(t *testing.T) {
-	blobtest.RunDriver(t, blobtest.Driver{
+	blobfake.RunDriver(t, blobfake.Driver{
 		Open:   OpenURL,
 		Parse:  func(q url.Values) error { _, err := ParseOptions(q); return err },
 		Stub:   func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") },
@@ -117,7 +118,7 @@ func TestDriver(t *testing.T) {
 func TestConformance(t *testing.T) {
 	for _, variable := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_MINIO"} { // of versitygw and MinIO
 		t.Run(variable, func(t *testing.T) {
-			blobtest.RunServer(t, variable, "&list_page=15&part_size=5242880", OpenURL, blobtest.Store{Parts: 11 << 20})
+			blobfake.RunServer(t, variable, "&list_page=15&part_size=5242880", OpenURL, blobtest.Store{Parts: 11 << 20})
 		})
 	}
 }

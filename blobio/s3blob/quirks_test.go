@@ -26,21 +26,22 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // quirky opens a bucket on a store with quirks.
-func quirky(t *testing.T, quirks, params string) (*blobtest.S3, *Bucket) {
+func quirky(t *testing.T, quirks, params string) (*blobfake.S3, *Bucket) {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
-	s := blobtest.NewS3(t, quirks)
-	return s, blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+s.URL+params)
+	s := blobfake.NewS3(t, quirks)
+	return s, blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+s.URL+params)
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {
-	blobtest.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "chunked-get head-no-length", "cr-star",
+	blobfake.SizesAreNeverMadeUp(t, []string{"", "chunked-get", "head-no-length", "chunked-get head-no-length", "cr-star",
 		"cr-star chunked-get", "short-206", "short-206 chunked-get", "no-last-modified", "head-405", "head-405 chunked-get"},
 		func(t *testing.T, quirks string, body []byte) (blobio.Bucket, string) {
 			s, b := quirky(t, quirks, "")
@@ -521,7 +522,7 @@ func TestTrust(t *testing.T) {
 	} {
 		stub(t, nil, "")
 		t.Setenv("AWS_CA_BUNDLE", test.bundle)
-		b := blobtest.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+server.URL+test.params)
+		b := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+server.URL+test.params)
 		info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if blobio.Class(err) != test.class || info.ETag != test.etag {
 			t.Errorf("%q %q: %+v, %v", test.params, test.bundle, info, err)

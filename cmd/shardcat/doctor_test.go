@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // emptyCatalog is a REST catalog without tables that wants a token and knows all warehouses but one; warehouses gives those that were requested
@@ -57,7 +57,7 @@ func emptyCatalog(t *testing.T) (uri string, warehouses func() []string) {
 
 // TestDoctorBeforeTheFirstTable: a store alone, a catalog alone, and both, where nothing is there yet.
 func TestDoctorBeforeTheFirstTable(t *testing.T) {
-	s := blobtest.NewS3(t, "")
+	s := blobfake.NewS3(t, "")
 	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_CONFIG_FILE": "/none",
 		"AWS_SHARED_CREDENTIALS_FILE": "/none", "SHARDCAT_REST_TOKEN": "good"} {
 		t.Setenv(name, value)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestPackOverStoresThatCopyBadly: whatever a store makes of a request to copy a range, packing ends with the rows of the
@@ -17,8 +17,8 @@ func TestPackOverStoresThatCopyBadly(t *testing.T) {
 	dir := t.TempDir()
 	const rows = 170
 	long := rand.NewChaCha8([32]byte{1})
-	base := blobtest.NewS3(t, "")
-	flags := func(s *blobtest.S3, db string) []string {
+	base := blobfake.NewS3(t, "")
+	flags := func(s *blobfake.S3, db string) []string {
 		return []string{"--catalog", "sqlite:" + db, "--warehouse", "s3://b/wh?endpoint=" + s.URL}
 	}
 	db := filepath.Join(dir, "c.db")
@@ -50,7 +50,7 @@ func TestPackOverStoresThatCopyBadly(t *testing.T) {
 		{"partcopy=norange", 2}, {"partcopy=shift", 2}, {"partcopy=ignore", 1},
 	} {
 		t.Run(test.quirks, func(t *testing.T) {
-			s := blobtest.NewS3(t, test.quirks)
+			s := blobfake.NewS3(t, test.quirks)
 			for _, key := range base.Keys() {
 				o, _ := base.Object(key)
 				s.Put(key, o.Body)
@@ -83,7 +83,7 @@ func TestPackOverStoresThatCopyBadly(t *testing.T) {
 // go on; the doctor states the same.
 func TestStoresWithoutConditions(t *testing.T) {
 	for _, quirks := range []string{"inm=501", "inm=400"} {
-		s := blobtest.NewS3(t, quirks)
+		s := blobfake.NewS3(t, quirks)
 		dir := t.TempDir()
 		file := filepath.Join(dir, "in.csv")
 		if err := os.WriteFile(file, []byte("id,text\n1,a\n"), 0o600); err != nil {

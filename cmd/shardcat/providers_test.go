@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/storecheck"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // providerQuirks are in which way the server of the test differs for a provider, and what the doctor finds then.
@@ -61,7 +61,7 @@ func TestProviders(t *testing.T) {
 				args[m[1]] = names.Replace(strings.Trim(m[2], `"`))
 			}
 			t.Run(provider, func(t *testing.T) {
-				s := blobtest.NewS3(t, quirks.quirks)
+				s := blobfake.NewS3(t, quirks.quirks)
 				if catalog, ok := args["catalog"]; ok {
 					runCatalogLine(t, s, catalog, args)
 					return
@@ -88,13 +88,13 @@ func TestProviders(t *testing.T) {
 	if lines < 19 {
 		t.Errorf("%d lines were run", lines)
 	}
-	s := blobtest.NewS3(t, providerQuirks["Google Cloud Storage"].quirks)
+	s := blobfake.NewS3(t, providerQuirks["Google Cloud Storage"].quirks)
 	u, _ := url.Parse("s3://b/tables?endpoint=https://storage.googleapis.com")
 	runStoreLine(t, s, u, providerQuirks["Google Cloud Storage"].found, nil)
 }
 
 // runStoreLine examines a store at the test's server by the other options of a line, without the flags and with them.
-func runStoreLine(t *testing.T, s *blobtest.S3, u *url.URL, found []string, args map[string]string) {
+func runStoreLine(t *testing.T, s *blobfake.S3, u *url.URL, found []string, args map[string]string) {
 	t.Helper()
 	q := u.Query()
 	q.Set("endpoint", s.URL)
@@ -122,7 +122,7 @@ func runStoreLine(t *testing.T, s *blobtest.S3, u *url.URL, found []string, args
 }
 
 // runCatalogLine examines a catalog at the test's server, below the path and by the settings of a line.
-func runCatalogLine(t *testing.T, s *blobtest.S3, catalog string, args map[string]string) {
+func runCatalogLine(t *testing.T, s *blobfake.S3, catalog string, args map[string]string) {
 	t.Helper()
 	server, warehouses := emptyCatalog(t)
 	u, err := url.Parse(strings.TrimPrefix(catalog, "rest+"))

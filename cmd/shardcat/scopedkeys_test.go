@@ -13,15 +13,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestAllTablesByTheirOwnKeys: commands over all tables of a REST catalog that hands out keys for one table each, in one bucket. The
 // metadata of each table is reached by its own keys, the vault by those of the environment.
 func TestAllTablesByTheirOwnKeys(t *testing.T) {
-	s := blobtest.NewS3(t, "")
+	s := blobfake.NewS3(t, "")
 	dir := t.TempDir()
 	source := filepath.Join(dir, "a.csv")
 	if err := os.WriteFile(source, []byte("id\n1\n2\n"), 0o600); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestSourcesInTheWarehousesBucket: a folder, a pattern and an object there need no options of their own; other ones are refused.
@@ -14,7 +14,7 @@ func TestSourcesInTheWarehousesBucket(t *testing.T) {
 	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none"} {
 		t.Setenv(name, value)
 	}
-	s := blobtest.NewS3(t, "")
+	s := blobfake.NewS3(t, "")
 	for i, key := range []string{"landing/2024-01-31/a.csv", "landing/2024-01-31/b.csv", "landing/c.csv"} {
 		s.Put(key, fmt.Appendf(nil, "id\n%d\n", i))
 	}

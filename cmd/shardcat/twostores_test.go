@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestTwoProviders: one command reads a source at one provider and writes tables at another, each with the keys of its own profile and none of
@@ -23,8 +23,8 @@ func TestTwoProviders(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	owned := func(key string) *blobtest.S3 {
-		s := blobtest.NewS3(t, "")
+	owned := func(key string) *blobfake.S3 {
+		s := blobfake.NewS3(t, "")
 		s.Before(func(w http.ResponseWriter, r *http.Request, _ string, _ int) bool {
 			if strings.Contains(r.Header.Get("Authorization"), "Credential="+key+"/") {
 				return false
@@ -56,7 +56,7 @@ func TestTwoProviders(t *testing.T) {
 	if code, out, errs := run("scan", "t", "--count"); code != exitDone || strings.TrimSpace(out) != "2" {
 		t.Errorf("exit code %d: %q %s", code, out, errs)
 	}
-	for name, s := range map[string]*blobtest.S3{"partner": partner, "lake": lake} {
+	for name, s := range map[string]*blobfake.S3{"partner": partner, "lake": lake} {
 		if n := len(s.Requests("")); n == 0 {
 			t.Errorf("%s was not asked", name)
 		}
@@ -88,8 +88,8 @@ func TestCredentialsByPrefix(t *testing.T) {
 	}
 	aws := write("aws", profiles)
 	// owned serves keys of each prefix to one access key alone.
-	owned := func(owners map[string]string) *blobtest.S3 {
-		s := blobtest.NewS3(t, "")
+	owned := func(owners map[string]string) *blobfake.S3 {
+		s := blobfake.NewS3(t, "")
 		s.Before(func(w http.ResponseWriter, r *http.Request, _ string, _ int) bool {
 			_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 			key += r.URL.Query().Get("prefix")

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shardcat/shardcat/blobio/blobtest"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // runOn runs a command line against a store, with credentials that it does not check.
@@ -37,7 +37,7 @@ func TestRetryFlags(t *testing.T) {
 		{[]string{"--retry-attempts", "2"}, 2, true, false},
 		{[]string{"--retry-budget", "1500ms"}, 2, false, true},
 	} {
-		s := blobtest.NewS3(t, "")
+		s := blobfake.NewS3(t, "")
 		s.Before(func(w http.ResponseWriter, _ *http.Request, _ string, _ int) bool {
 			s.Refuse(w, http.StatusServiceUnavailable, "SlowDown", "")
 			return true
@@ -61,7 +61,7 @@ func TestRetryFlags(t *testing.T) {
 
 // TestRequestTimeoutFlag: a store that never answers is given up.
 func TestRequestTimeoutFlag(t *testing.T) {
-	s := blobtest.NewS3(t, "")
+	s := blobfake.NewS3(t, "")
 	done := make(chan struct{})
 	t.Cleanup(func() { close(done) })
 	s.Before(func(_ http.ResponseWriter, r *http.Request, _ string, _ int) bool {

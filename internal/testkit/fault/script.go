@@ -1,5 +1,5 @@
 // Package fault is the language in which tests report which requests to a store go wrong, and how. It is played by a
-// bucket around a bucket (blobtest.Faulty) and by a proxy before a real server (faultproxy.Proxy). Players count
+// bucket around a bucket (blobfake.Faulty) and by a proxy before a real server (faultproxy.Proxy). Players count
 // requests, so that a test can break the first, the second, … until a run needs none more (Walk).
 //
 // A script has one rule per line, "#" begins a comment:

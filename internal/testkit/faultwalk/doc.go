@@ -12,7 +12,7 @@
 //   - every object in a table's vault folder is live, or named by the record of a job.
 //   - the same command, once the faults are over, leads to the state after it.
 //
-// Stores are memory and a folder with the fault bucket of package blobtest in front, and real servers of S3,
+// Stores are memory and a folder with the fault bucket of package blobfake in front, and real servers of S3,
 // Azure Blob and GCS, where the environment names them (.ci/servers), behind package faultproxy. Three more are behind
 // catalogs that misbehave (package catalogfault): SQLite, PostgreSQL (.ci/postgres) and a REST server (.ci/rest). By default a
 // sample of all steps runs, chosen by SHARDCAT_SEED; with SHARDCAT_FULL set, all of them.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/azblob"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/fileblob"
 	_ "github.com/shardcat/shardcat/blobio/gcsblob"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/internal/testkit/catalogfault"
 	"github.com/shardcat/shardcat/internal/testkit/faultproxy"
 )
@@ -61,7 +61,7 @@ func bucketStore(name, root, mountAt string, open func() blobio.Bucket) *store {
 			}
 		},
 		broken: func(t *testing.T, script string) (func(*blobio.Client), func(string) int, func()) {
-			faulty := blobtest.NewFaulty(t, open(), script)
+			faulty := blobfake.NewFaulty(t, open(), script)
 			attach := func(s *blobio.Client) {
 				if err := s.MountBucket(mountAt, faulty); err != nil {
 					t.Fatal(err)

@@ -17,10 +17,10 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // disturbed are a catalog's options with a clock that jumps, a store that fails and commits that get lost. Everything that goes wrong
@@ -32,7 +32,7 @@ func disturbed(t *testing.T, ctx context.Context, dir string, r *rand.Rand) cata
 	o.MetadataCache = metadataCache
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := client.MountBucket("file:///", blobtest.NewFaulty(t, fileblob.Open("/"), script(r))); err != nil {
+		if err := client.MountBucket("file:///", blobfake.NewFaulty(t, fileblob.Open("/"), script(r))); err != nil {
 			t.Fatal(err)
 		}
 	}

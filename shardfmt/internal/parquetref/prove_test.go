@@ -14,8 +14,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/parquetref"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -51,9 +51,9 @@ func parquetFile(t *testing.T, rows, group int) []byte {
 }
 
 // over is a client whose requests to the bucket go wrong by a script.
-func over(t *testing.T, b blobio.Bucket, script string) (*blobio.Client, *blobtest.Faulty) {
+func over(t *testing.T, b blobio.Bucket, script string) (*blobio.Client, *blobfake.Faulty) {
 	t.Helper()
-	faulty := blobtest.NewFaulty(t, b, script)
+	faulty := blobfake.NewFaulty(t, b, script)
 	c := blobio.NewClient()
 	t.Cleanup(func() { c.Close() })
 	if err := c.MountBucket(base, faulty); err != nil {
@@ -63,7 +63,7 @@ func over(t *testing.T, b blobio.Bucket, script string) (*blobio.Client, *blobte
 }
 
 // written is a bucket with a Parquet file, and what became of the root over it.
-func written(t *testing.T, data []byte, script string, o parquetref.Options) (blobio.Bucket, *blobtest.Faulty, error) {
+func written(t *testing.T, data []byte, script string, o parquetref.Options) (blobio.Bucket, *blobfake.Faulty, error) {
 	t.Helper()
 	b := memblob.New()
 	straight, _ := over(t, b, "")

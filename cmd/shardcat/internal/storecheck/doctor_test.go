@@ -14,12 +14,12 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/azblob"
-	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	_ "github.com/shardcat/shardcat/blobio/gcsblob"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 const root = "mem://examined/"
@@ -113,7 +113,7 @@ func TestSickStores(t *testing.T) {
 		{"bits flip", "get 1: flip 7", "read", "do not use", true, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := examine(t, blobtest.NewFaulty(t, memblob.New(), tc.script), Options{})
+			r := examine(t, blobfake.NewFaulty(t, memblob.New(), tc.script), Options{})
 			f := find(t, r, tc.check)
 			if f.Status != Failed || !strings.Contains(f.Do, tc.do) || strings.Contains(f.String(), "\n") {
 				t.Errorf("%q, want a failed check on one line that says %q", f, tc.do)
@@ -171,9 +171,9 @@ func TestStoreThatRefusesConditions(t *testing.T) {
 }
 
 // examineS3 runs all checks on a store of S3 with quirks.
-func examineS3(t *testing.T, quirks string) (*Report, *blobtest.S3) {
+func examineS3(t *testing.T, quirks string) (*Report, *blobfake.S3) {
 	t.Helper()
-	s := blobtest.NewS3(t, quirks)
+	s := blobfake.NewS3(t, quirks)
 	t.Setenv("AWS_ACCESS_KEY_ID", "a")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
 	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))

@@ -1,4 +1,4 @@
-package blobtest
+package blobfake
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/internal/testkit/fault"
 )
 
@@ -251,11 +252,11 @@ func (w *faultyWriter) Close() error {
 	}
 	if damaged := damage(r, w.data); damaged != nil {
 		w.Abort()
-		return Put(w.ctx, w.f.bucket, w.key, damaged)
+		return blobtest.Put(w.ctx, w.f.bucket, w.key, damaged)
 	}
 	err := w.Writer.Close()
 	if r.What == "twice" {
-		err = Put(w.ctx, w.f.bucket, w.key, w.data)
+		err = blobtest.Put(w.ctx, w.f.bucket, w.key, w.data)
 	}
 	if lost := after(r, "create", w.key); lost != nil {
 		return lost

@@ -1,4 +1,4 @@
-package blobtest
+package blobfake
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/blobtest"
 )
 
 // Driver is the driver of a cloud, tested without it: on servers that answer what a test wants.
@@ -109,7 +110,7 @@ func calls(ctx context.Context, b blobio.Bucket) map[string]error {
 	_, _, errOpen := b.Open(ctx, "k", 0, blobio.ReadOptions{})
 	_, errStat := b.Stat(ctx, "k", blobio.ReadOptions{})
 	errs := map[string]error{"read": errRead, "suffix": errSuffix, "open": errOpen, "stat": errStat, "list": nil,
-		"create": Put(ctx, b, "k", []byte("x")), "delete": b.Delete(ctx, "k", blobio.DeleteOptions{})}
+		"create": blobtest.Put(ctx, b, "k", []byte("x")), "delete": b.Delete(ctx, "k", blobio.DeleteOptions{})}
 	for _, err := range b.List(ctx, "", blobio.ListOptions{}) {
 		errs["list"] = err
 	}
@@ -263,12 +264,12 @@ func testParams(t *testing.T, d Driver) {
 
 // RunServer runs the suite on a real server's bucket, which an environment variable names, with more parameters in its
 // URL.
-func RunServer(t *testing.T, variable, params string, open blobio.OpenBucket, store Store) {
+func RunServer(t *testing.T, variable, params string, open blobio.OpenBucket, store blobtest.Store) {
 	raw := os.Getenv(variable)
 	if raw == "" {
 		t.Skipf("%s is not set: no server to test with (docs/guides/object-stores.md says how to start one)", variable)
 	}
 	store.Open = func(t *testing.T) blobio.Bucket { return OpenURL[blobio.Bucket](t, open, raw+params) }
 	store.Prefix = fmt.Sprintf("conformance/%d/", time.Now().UnixNano())
-	Run(t, store)
+	blobtest.Run(t, store)
 }

@@ -1,4 +1,4 @@
-package blobtest_test
+package blobfake_test
 
 import (
 	"bytes"
@@ -13,18 +13,19 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
 // TestWrappersAreBuckets: without a script and without latency the wrappers change nothing.
 func TestWrappersAreBuckets(t *testing.T) {
 	t.Run("Faulty", func(t *testing.T) {
 		blobtest.Run(t, blobtest.Store{Big: 1 << 20, Parts: 1 << 18, Open: func(t *testing.T) blobio.Bucket {
-			return blobtest.NewFaulty(t, memblob.Open("faulty"), "")
+			return blobfake.NewFaulty(t, memblob.Open("faulty"), "")
 		}})
 	})
 	t.Run("Slow", func(t *testing.T) {
 		blobtest.Run(t, blobtest.Store{Big: 1 << 20, Parts: 1 << 18, Open: func(t *testing.T) blobio.Bucket {
-			return blobtest.NewSlow(memblob.Open("slow"), blobtest.Latency{})
+			return blobfake.NewSlow(memblob.Open("slow"), blobfake.Latency{})
 		}})
 	})
 }
@@ -65,7 +66,7 @@ func TestScript(t *testing.T) {
 		{"get 1: fail denied\nget 3-4: fail denied\nput *: fail denied", "0123456789", nil},
 		{"get~b *: fail denied", "0123456789", nil},
 	} {
-		f := blobtest.NewFaulty(t, mem, test.script)
+		f := blobfake.NewFaulty(t, mem, test.script)
 		_, _ = read(f)
 		data, err := read(f)
 		if blobio.Class(err) != test.class || err == nil && data != test.data {
@@ -76,7 +77,7 @@ func TestScript(t *testing.T) {
 
 func TestWritesGoWrongByScript(t *testing.T) {
 	mem := memblob.New()
-	f := blobtest.NewFaulty(t, mem, "put 1: fail transient\nput 2: lost unknown\nput 3: twice\ndelete 1: lost transient\nlist 1: hide")
+	f := blobfake.NewFaulty(t, mem, "put 1: fail transient\nput 2: lost unknown\nput 3: twice\ndelete 1: lost transient\nlist 1: hide")
 	for _, want := range []error{blobio.ErrTransient, blobio.ErrUnknown, blobio.ErrExists} {
 		key := fmt.Sprint("k", f.Requests("put")+1)
 		if err := put(t, f, key, "data"); blobio.Class(err) != want {
@@ -105,10 +106,10 @@ func TestWritesGoWrongByScript(t *testing.T) {
 
 func TestWalkEndsAfterTheLastRequest(t *testing.T) {
 	faults := 0
-	steps := blobtest.Walk(t,
+	steps := blobfake.Walk(t,
 		func(n int) string { return fmt.Sprintf("any %d: fail transient", n) },
 		func(t *testing.T) blobio.Bucket { return memblob.New() },
-		func(t *testing.T, n int, b *blobtest.Faulty) {
+		func(t *testing.T, n int, b *blobfake.Faulty) {
 			for i := range 3 {
 				if err := put(t, b, fmt.Sprint(i), "x"); err != nil {
 					faults++
@@ -124,7 +125,7 @@ func TestSlowTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("a", bytes.Repeat([]byte("x"), 50<<20))
-		slow := blobtest.NewSlow(mem, blobtest.Cloud)
+		slow := blobfake.NewSlow(mem, blobfake.Cloud)
 		begin := time.Now()
 		if _, _, err := slow.ReadRange(t.Context(), "a", 0, make([]byte, 25<<20), blobio.ReadOptions{}); err != nil {
 			t.Fatal(err)
