@@ -45,7 +45,6 @@ func lex(s string) ([]token, error) {
 		switch {
 		case unicode.IsSpace(r):
 			i += size
-			continue
 		case r == '\'' || r == '"':
 			text, next, err := lexQuoted(s, i, byte(r))
 			if err != nil {

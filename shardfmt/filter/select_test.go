@@ -27,6 +27,7 @@ func sample(t *testing.T) (*schema.Schema, arrow.RecordBatch) {
 		{Name: "p", Basic: schema.Struct, Children: []*schema.Node{node("x", schema.Int8, true)}},
 		{Name: "d", Basic: schema.FixedSizeBinary, FixedSize: 16, Ext: &schema.Extension{Label: schema.LabelDecimal}},
 		{Name: "span", Basic: schema.Int64, Signed: true, Ext: &schema.Extension{Label: schema.LabelTimeSpan}},
+		node("x", schema.Binary, false),
 	}}
 	s.Number()
 	mem := memory.DefaultAllocator
@@ -64,6 +65,7 @@ func sample(t *testing.T) (*schema.Schema, arrow.RecordBatch) {
 	columns, fields = append(columns, decimals.NewArray()), append(fields, arrow.Field{Name: "d", Type: decimals.Type()})
 	add("p", structType, `[{"x": 1}, {"x": null}, {"x": 3}, null, {"x": -1}]`)
 	add("span", arrow.PrimitiveTypes.Int64, `[-10000000, 36000000000, 864000000001, null, 0]`)
+	add("x", arrow.BinaryTypes.LargeBinary, `["AQI=", "", "YWI=", null, "/w=="]`)
 	return s, array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, 5)
 }
 
@@ -88,6 +90,7 @@ func TestSelect(t *testing.T) {
 		"span = timespan '-00:00:01'": "10000", "span >= '01:00:00'": "01100", "span = '1.00:00:00.0000001'": "00100",
 		"i IN (7, 0)": "01001", "i NOT IN (7, 0)": "10100", "i IN (7, NULL)": "00001", "i IN (NULL, 7)": "00001", "i NOT IN (7, NULL)": "00000",
 		"i = 7 OR i IS NULL": "00011", "i = 7 AND s = NULL": "00000", "i = 0 OR s = NULL": "01000",
+		"x = X'0102'": "10000", "x < X'6162'": "11000", "x = X''": "01000", "x != X'ff'": "11100",
 		"i BETWEEN -5 AND 0": "11000", "NOT (i = 7 OR s HAS 'disk')": "00100",
 	} {
 		e, err := Parse(expr)
@@ -109,6 +112,15 @@ func TestSelect(t *testing.T) {
 			}
 			if got != want || n != strings.Count(want, "1") {
 				t.Errorf("%s of %s: got %s (%d), want %s", expr, batch.Schema().Field(0).Type, got, n, want)
+			}
+		}
+		for row := range int64(5) { // one row, whose dictionaries have one entry
+			bitmap, _, err := b.Select(coded(t, batch.NewSlice(row, row+1), 1))
+			if err != nil {
+				t.Fatal(expr, err)
+			}
+			if got := '0' + bitmap[0]&1; got != want[row] {
+				t.Errorf("%s of row %d: got %c, want %c", expr, row, got, want[row])
 			}
 		}
 	}
@@ -146,7 +158,7 @@ func codedColumn(t *testing.T, c arrow.Array, times int) arrow.Array {
 	codes := array.NewUint32Builder(memory.DefaultAllocator)
 	for row := range c.Len() {
 		if row%2 == 0 && c.IsNull(row) {
-			codes.AppendNull()
+			codes.AppendValues([]uint32{math.MaxUint32}, []bool{false}) // the index of a null may be anything
 		} else {
 			codes.Append(uint32(entries.Len() - 1 - row))
 		}
@@ -174,6 +186,8 @@ func TestBindRefuses(t *testing.T) {
 		"t = 5":                      "has another type",
 		"g = X'00'":                  "has another type",
 		"s = X'00'":                  "has another type",
+		"x = 'ab'":                   "has another type",
+		"x = guid 'ab'":              "has another type",
 		"i.x.y = 1":                  `field i is not a struct, it has no member "x"`,
 		"span = '99999999.00:00:00'": "time span",
 	} {

@@ -143,8 +143,8 @@ func (s *segment) matchEnd(b []byte) bool {
 		}
 		start -= size
 	}
-	n, ok := s.matchAt(b[start:])
-	return ok && n == len(b)-start
+	_, ok := s.matchAt(b[start:]) // characters end at the same bytes from either side, those that are no UTF-8 too
+	return ok
 }
 
 // textTest is a term operator.

@@ -269,8 +269,10 @@ func TestCardinalityOfNumbers(t *testing.T) {
 	if d := describe(signed(schema.Int64), Options{Reference: true}, 1, 2); d.Cardinality != nil {
 		t.Error("the reference counts no integers")
 	}
-	if d := describe(leaf(schema.String), Options{}, nil); d.Cardinality != nil {
-		t.Error("nulls have no cardinality")
+	for _, basic := range []schema.Basic{schema.String, schema.Boolean} {
+		if d := describe(leaf(basic), Options{}, nil); d.Cardinality != nil {
+			t.Errorf("nulls of %s have no cardinality", basic)
+		}
 	}
 }
 
@@ -312,6 +314,16 @@ func TestWhoGetsAFilter(t *testing.T) {
 	}
 	if f.TargetFpp != 0.001 || len(f.Data)&(len(f.Data)-1) != 0 {
 		t.Errorf("a filter that was asked for has the book's size, not %d bytes at %g", len(f.Data), f.TargetFpp)
+	}
+	for _, o := range []Options{{Bloom: BloomAlways}, {Bloom: BloomAlways, FPP: 1}, {Bloom: BloomAlways, FPP: 2}, {Bloom: BloomAlways, FPP: -1}, {FPP: 0.001}} {
+		d := describe(leaf(schema.String), o, "a", "b", "c")
+		if got := d.GetMembershipFilters().GetSbbf().GetTargetFpp(); got != defaultFPP {
+			t.Errorf("%+v: a filter of the rate %g, want %g", o, got, defaultFPP)
+		}
+	}
+	d := describe(decimalNode(), Options{Reference: true, Bloom: BloomAlways}, "1.5", "-2")
+	if got := d.GetMembershipFilters().GetSbbf().GetNumValues(); got != 2 || d.Cardinality != nil {
+		t.Errorf("decimals that are not counted: a filter of %d values, want 2", got)
 	}
 }
 

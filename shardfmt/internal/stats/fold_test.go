@@ -274,6 +274,8 @@ func TestExactTogether(t *testing.T) {
 		"they overlap":               {part(3, 0, true, 6, false), part(2, 5, false, 9, true), 0},
 		"the same constant":          {constant(7, 1), constant(7, 1), 1},
 		"two constants":              {constant(7, 1), constant(8, 1), 2},
+		"a constant counted twice":   {constant(7, 1), constant(7, 2), 0},
+		"the other counted twice":    {constant(7, 2), constant(7, 1), 0},
 		"a constant and more":        {constant(7, 1), part(2, 7, true, 9, true), 0},
 		"one value, no constant":     {constant(7, 1), part(1, 7, true, 7, true), 0},
 		"no constants":               {part(1, 7, true, 7, true), part(1, 7, true, 7, true), 0},

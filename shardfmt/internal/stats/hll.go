@@ -134,10 +134,7 @@ func estimate(registers []byte, precision uint32) uint64 {
 	if e <= 5*m {
 		e = max(0, e-bias(e, precision))
 	}
-	h := e
-	if empty > 0 {
-		h = float64(m * math.Log(m/float64(empty)))
-	}
+	h := float64(m * math.Log(m/float64(empty))) // infinite if no register is empty
 	if h <= linearLimit[precision-minSketchBits] {
 		return uint64(math.Round(h))
 	}
