@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (c *Catalog) parts(name Name, o *CreateOptions) (*tableParts, error) {
 	if p.order, err = firstOrder(o, ice); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
-	if err := checkIndexes(o.Properties, o.Schema); err != nil {
+	if err := cmp.Or(checkCodec(o.Properties), checkIndexes(o.Properties, o.Schema)); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	p.properties, err = c.tableProperties(o.Properties, notes)

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,7 +37,7 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 			return fmt.Errorf("%w: property %s protects the table's shards", ErrUnsafe, key)
 		}
 	}
-	if err := checkIndexes(set, t.schema.Shard); err != nil {
+	if err := cmp.Or(checkCodec(set), checkIndexes(set, t.schema.Shard)); err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	return t.update(ctx, func() (*metaUpdate, error) {

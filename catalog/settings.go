@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -19,20 +21,40 @@ const comment = "A table of Amudai shards. Iceberg engines read its metadata onl
 const formatProperty = "write.format.default"
 
 // settings every table of shards has: other engines' clean-up must not touch it, other engines' writers fail
-// early, metadata are readable as text, and shards are looked for in one place only.
+// early, and shards are looked for in one place only.
 func (c *Catalog) settings() map[string]string {
 	return map[string]string{
-		"format-version":                   fmt.Sprint(manifest.FormatVersion),
-		"gc.enabled":                       "false",
-		formatProperty:                     manifest.Format,
-		"write.metadata.compression-codec": "none",
-		vaultProperty:                      c.vault,
-		"comment":                          comment,
+		"format-version":             fmt.Sprint(manifest.FormatVersion),
+		"gc.enabled":                 "false",
+		formatProperty:               manifest.Format,
+		table.MetadataCompressionKey: c.metadataCodec(),
+		vaultProperty:                c.vault,
+		"comment":                    comment,
 	}
 }
 
+// metadataCodec is how the metadata files of a table are compressed unless its property states otherwise (docs/design/commit.md, "The metadata
+// file"). A REST server writes them itself: not every one takes a codec.
+func (c *Catalog) metadataCodec() string {
+	if isREST(c.opts.URI) {
+		return table.MetadataCompressionCodecNone
+	}
+	return table.MetadataCompressionCodecGzip
+}
+
+// metadataCodecs are those that every engine of docs/guides/iceberg.md reads. zstd is not: pyiceberg and DuckDB do not read it.
+var metadataCodecs = []string{table.MetadataCompressionCodecNone, table.MetadataCompressionCodecGzip}
+
+// checkCodec refuses a codec of metadata files that some engine does not read.
+func checkCodec(properties map[string]string) error {
+	if codec, ok := properties[table.MetadataCompressionKey]; ok && !slices.Contains(metadataCodecs, codec) {
+		return fmt.Errorf("%w: property %s must be none or gzip, not %q", ErrInvalid, table.MetadataCompressionKey, codec)
+	}
+	return nil
+}
+
 // protectedSettings can't be requested otherwise.
-var protectedSettings = []string{"format-version", "gc.enabled", formatProperty, "write.metadata.compression-codec", vaultProperty}
+var protectedSettings = []string{"format-version", "gc.enabled", formatProperty, vaultProperty}
 
 // isOfShards reports whether the table was made, or taken over, for shards.
 func (t *Table) isOfShards() bool {
@@ -45,6 +67,9 @@ func (t *Table) missingSettings() iceberg.Properties {
 	missing, own := iceberg.Properties{}, t.isOfShards()
 	for key, want := range t.cat.settings() {
 		is, set := t.Properties()[key]
+		if key == table.MetadataCompressionKey && slices.Contains(metadataCodecs, is) {
+			continue // another engine's choice
+		}
 		if key != "format-version" && (!set || is != want && !own) { // Iceberg keeps the version elsewhere
 			missing[key] = want
 		}

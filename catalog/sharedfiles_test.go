@@ -1,9 +1,12 @@
 package catalog
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,23 +36,36 @@ func localPath(url string) string { return strings.TrimPrefix(url, "file://") }
 // edit changes a metadata file in place.
 func edit(t *testing.T, at string, change func(map[string]any)) {
 	t.Helper()
-	text, err := os.ReadFile(localPath(at))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var members map[string]any
-	d := json.NewDecoder(strings.NewReader(string(text)))
+	d := json.NewDecoder(bytes.NewReader(metadataText(t, at)))
 	d.UseNumber()
 	if err := d.Decode(&members); err != nil {
 		t.Fatal(err)
 	}
 	change(members)
-	if text, err = json.Marshal(members); err == nil {
-		err = os.WriteFile(localPath(at), text, 0o600)
+	var file bytes.Buffer
+	w := gzip.NewWriter(&file)
+	if err := errors.Join(json.NewEncoder(w).Encode(members), w.Close(), os.WriteFile(localPath(at), file.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// metadataText is the JSON of a compressed metadata file.
+func metadataText(t *testing.T, at string) []byte {
+	t.Helper()
+	file, err := os.ReadFile(localPath(at))
 	if err != nil {
 		t.Fatal(err)
 	}
+	z, err := gzip.NewReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // TestCollectRefusesSharedFiles: another table that has a part in a table's folders, however it came to that, ends the

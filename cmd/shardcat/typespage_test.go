@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -119,7 +120,11 @@ func icebergTypeOf(t *testing.T) string {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	text, err := os.ReadFile(files[len(files)-1])
+	file, err := os.ReadFile(files[len(files)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +133,7 @@ func icebergTypeOf(t *testing.T) string {
 			Fields []struct{ Type json.RawMessage }
 		}
 	}
-	if err := json.Unmarshal(text, &metadata); err != nil {
+	if err := json.NewDecoder(text).Decode(&metadata); err != nil {
 		t.Fatal(err)
 	}
 	var name string

@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -70,6 +73,36 @@ func TestLayoutIsInEveryName(t *testing.T) {
 		}
 		if _, ok := after.fetchObject(t, served, name); ok {
 			t.Errorf("%s: served by a server of another version", name)
+		}
+	}
+}
+
+// TestMetadataFileIsWhatItsNameStates: clients unpack a metadata file by its name, so that of a table whose files are compressed is gzip too, and
+// that of another table is not.
+func TestMetadataFileIsWhatItsNameStates(t *testing.T) {
+	c := openCatalog(t)
+	tbl := createFlights(t, c, "flat")
+	appendFlights(t, tbl, 0, 10, "")
+	server := served(t, c).URL
+	for codec, ending := range map[string]string{"gzip": ".gz.metadata.json", "none": ".metadata.json"} {
+		if err := tbl.SetProperties(t.Context(), map[string]string{table.MetadataCompressionKey: codec}, nil); err != nil {
+			t.Fatal(err)
+		}
+		l := loadTable(t, server, "flat", "")
+		if packed := strings.HasSuffix(l.Location, ".gz.metadata.json"); !strings.HasSuffix(l.Location, ending) || packed != (codec == "gzip") {
+			t.Errorf("%s: the metadata file is %s", codec, l.Location)
+		}
+		var from io.Reader = strings.NewReader(l.existing(t, server)(l.Location))
+		if codec == "gzip" {
+			z, err := gzip.NewReader(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from = z
+		}
+		var m struct{ Location string }
+		if err := json.NewDecoder(from).Decode(&m); err != nil || m.Location != l.Metadata.Location {
+			t.Errorf("%s: location %q, want %q: %v", codec, m.Location, l.Metadata.Location, err)
 		}
 	}
 }

@@ -59,6 +59,17 @@ func (t *Table) metadata(ctx context.Context, at string, refsOnly bool) ([]byte,
 	return json.Marshal(m)
 }
 
+// storedGzip frames b as gzip without compressing it: the bytes of an object must not depend on the version of a compressor.
+func storedGzip(b []byte) ([]byte, error) {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.NoCompression)
+	if err == nil {
+		_, err = z.Write(b)
+		err = errors.Join(err, z.Close())
+	}
+	return out.Bytes(), err
+}
+
 func (t *Table) rewriteMetadata(m map[string]json.RawMessage, refsOnly bool) error {
 	var uuid string
 	if err := json.Unmarshal(m["table-uuid"], &uuid); err != nil || uuid != t.t.UUID() {

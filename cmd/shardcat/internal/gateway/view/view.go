@@ -166,6 +166,9 @@ func (t *Table) metadataFile(ctx context.Context, layout, name string) (Object, 
 		return nil, ErrNoObject
 	}
 	b, err := t.metadata(ctx, url, false)
+	if err == nil && strings.HasSuffix(url, ".gz.metadata.json") { // clients go by the name
+		b, err = storedGzip(b)
+	}
 	return blob(b), err
 }
 
