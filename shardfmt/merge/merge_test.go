@@ -751,6 +751,10 @@ func TestIndexScopes(t *testing.T) {
 				IndexType: "of-our-own-" + scope + "-" + base, Properties: []*metapb.NameValuePair{meta.Pair("position_base", meta.Text(base))},
 				IndexedFields: []*metapb.IndexedField{{SchemaIds: []uint32{0}}, {SchemaIds: []uint32{1, 0}}}, IndexSize: proto.Uint64(17),
 				Artifacts: []*metapb.IndexArtifact{{Name: "part", DataRef: meta.NewRef("i/"+scope+base+".bin", 0, 9)}}})
+			if scope == "field" { // a property of it, too
+				d := c.IndexDescriptors[len(c.IndexDescriptors)-1]
+				d.Properties = append(d.Properties, meta.Pair("shardcat.holder", meta.Text("field")))
+			}
 		}
 		return c
 	}
@@ -828,6 +832,21 @@ func TestIndexScopes(t *testing.T) {
 	}
 	if want, got := ([]string{"bothstripe.bin", "stripestripe.bin"}), reached(merged.URL); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
+	}
+
+	// A field of the only stripe may list those of the field as a whole again: they count once.
+	for listed, want := range map[string]int{"field": 2, "both": 3} {
+		one := spec{schema: "a: Int64, b: Int64", ids: []int{1, 2}, stripes: []uint64{5}, change: func(p *parts) {
+			p.ofField = collection("field", "shard", "second")
+			p.fields[0][0].Field.Indexes = collection(listed, "shard")
+		}}.make(t, sp, at+"x/one-"+listed+".amudai.shard")
+		merged, err := Concat(ctx, sp, at+"merged-"+listed+".amudai.shard", []Input{one}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := merged.DroppedIndexes; got != want {
+			t.Errorf("%d indexes were dropped of a stripe whose field lists those of %q, want %d", got, listed, want)
+		}
 	}
 }
 
