@@ -161,7 +161,11 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 		stats.ShardsPrunedTerms, stats.ShardsPrunedKeys = p.PrunedTerms, p.PrunedKeys
 		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
 			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}
-		r.all, r.ahead = limit < 0, shardfmt.NewReadAhead(r.budget)
+		stripes := int64(0)
+		for _, e := range p.Shards {
+			stripes += max(1, e.Private.Stripes)
+		}
+		r.all, r.ahead = limit < 0, shardfmt.NewReadAhead(r.budget, int(stripes))
 		defer r.wait()
 		defer cancel()
 		left := limit

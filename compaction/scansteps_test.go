@@ -123,7 +123,12 @@ func (s *slowStore) fillWith(t *testing.T, shards, rows int, properties map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := stepsRows(t, shards*rows)
+	s.ingest(t, table, stepsRows(t, shards*rows), rows)
+}
+
+// ingest adds shards of so many rows each.
+func (s *slowStore) ingest(t *testing.T, table *catalog.Table, src *recordSource, rows int) {
+	t.Helper()
 	if _, err := table.Ingest(t.Context(), src, catalog.IngestOptions{ShardRows: int64(rows)}); err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +136,12 @@ func (s *slowStore) fillWith(t *testing.T, shards, rows int, properties map[stri
 
 // stepsRows are rows with ids in order, and numbers and texts at random.
 func stepsRows(t *testing.T, rows int) *recordSource {
+	t.Helper()
+	return rowsOf(t, rows, func(_ int, r *rand.Rand) int64 { return r.Int64N(1 << 40) })
+}
+
+// rowsOf are rows with ids in order, the numbers of v, and texts at random.
+func rowsOf(t *testing.T, rows int, v func(i int, r *rand.Rand) int64) *recordSource {
 	t.Helper()
 	of, err := schema.Parse(stepsSchema)
 	if err != nil {
@@ -140,7 +151,7 @@ func stepsRows(t *testing.T, rows int) *recordSource {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(of))
 	for i := range rows {
 		b.Field(0).(*array.Int64Builder).Append(int64(i))
-		b.Field(1).(*array.Int64Builder).Append(r.Int64N(1 << 40))
+		b.Field(1).(*array.Int64Builder).Append(v(i, r))
 		b.Field(2).(*array.LargeStringBuilder).Append(fmt.Sprintf("%x", r.Uint64()))
 	}
 	return &recordSource{schema: of, batch: b.NewRecordBatch()}
@@ -242,6 +253,40 @@ func scanSteps(t *testing.T, shards, rows int) {
 		if after.gets > before[i].gets || after.bytes > before[i].bytes*11/10 {
 			t.Errorf("%s: %d requests and %d bytes before compaction, %d and %d after", c.name, before[i].gets, before[i].bytes, after.gets, after.bytes)
 		}
+	}
+}
+
+// TestFilterOfManyStripes: where a scan has more stripes than requests can be in flight, the blocks that a filter leaves of a stripe are one
+// request after that for the range indexes, as long as that costs few bytes that are not needed.
+func TestFilterOfManyStripes(t *testing.T) {
+	const shards, rows = 70, 20_000
+	s := newSlowStore(t)
+	s.fill(t, shards, rows)
+	few := scan(fmt.Sprintf("v < %d", (1<<40)/rows*8), "id", "v", "s")
+	check := func(when string, most int64) {
+		all, got := s.measure(t, scan("")), s.measure(t, few)
+		t.Logf("%s: %+v, all rows: %+v", when, got, all)
+		if got.gets > most || got.bytes > all.bytes*102/100 || got.rows < 7*shards || got.rows > 9*shards {
+			t.Errorf("%s: %+v, all rows: %+v, want at most %d requests", when, got, all, most)
+		}
+	}
+	check("before compaction", 3*shards+10)
+	s.with(t, func(table *catalog.Table) { concat(t, table) })
+	check("after it", 2*shards+10)
+}
+
+// TestFilterOfOneBlockInManyStripes: what range indexes rule out is not read where it is most of a stripe.
+func TestFilterOfOneBlockInManyStripes(t *testing.T) {
+	const shards, rows = 70, 36_000
+	s := newSlowStore(t)
+	s.fill(t, 1, 1)
+	s.with(t, func(table *catalog.Table) {
+		s.ingest(t, table, rowsOf(t, shards*rows, func(i int, _ *rand.Rand) int64 { return int64(i % rows * 1000) }), rows)
+	})
+	all, got := s.measure(t, scan("")), s.measure(t, scan("v = 77000", "id", "v", "s"))
+	t.Logf("%+v, all rows: %+v", got, all)
+	if got.rows != shards || got.bytes > all.bytes/2 {
+		t.Errorf("%+v, all rows: %+v, want a row of each stripe, and less than half the bytes", got, all)
 	}
 }
 

@@ -104,8 +104,11 @@ func NewBudget(maxMemory int64) *Budget { return &Budget{budget.New(maxMemory)} 
 // ReadAhead bounds the bytes that several scans fetch ahead. Safe for concurrent use.
 type ReadAhead struct{ a *scan.Ahead }
 
-// NewReadAhead makes a ReadAhead of up to 64 MiB, or a sixteenth of what scans may take.
-func NewReadAhead(b *Budget) *ReadAhead { return &ReadAhead{scan.NewAhead(b.b.Limit())} }
+// NewReadAhead makes a ReadAhead of up to 64 MiB, or a sixteenth of what scans may take, for scans of so many stripes: of
+// many, requests are joined over larger gaps.
+func NewReadAhead(b *Budget, stripes int) *ReadAhead {
+	return &ReadAhead{scan.NewAhead(b.b.Limit(), stripes)}
+}
 
 // SetTurn reports that the turn of the scan at a place has come; turns come in the order of places.
 func (r *ReadAhead) SetTurn(place int) { r.a.SetTurn(place) }

@@ -9,7 +9,8 @@ import (
 // Ahead bounds what scans that share it fetch before its turn has come, in bytes. What is read next is never counted, so that a
 // scan goes on whatever others have fetched. Safe for concurrent use.
 type Ahead struct {
-	limit uint64
+	limit   uint64
+	stripes int // of the scans, as far as is known
 	// evaluate has a place for each filter that is evaluated before its turn.
 	evaluate chan struct{}
 	words    wordSample
@@ -30,9 +31,9 @@ const (
 	aheadStripes = 64
 )
 
-// NewAhead makes an Ahead for scans that may take so many bytes of memory.
-func NewAhead(memory uint64) *Ahead {
-	return &Ahead{limit: min(aheadBytes, memory/aheadShare), evaluate: make(chan struct{}, runtime.GOMAXPROCS(0)), changed: make(chan struct{}),
+// NewAhead makes an Ahead for the scans of so many stripes, which may take so many bytes of memory.
+func NewAhead(memory uint64, stripes int) *Ahead {
+	return &Ahead{stripes: stripes, limit: min(aheadBytes, memory/aheadShare), evaluate: make(chan struct{}, runtime.GOMAXPROCS(0)), changed: make(chan struct{}),
 		words: wordSample{done: make(chan struct{})}}
 }
 

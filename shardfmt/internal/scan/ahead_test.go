@@ -6,7 +6,7 @@ import "testing"
 // as many; turns and returned bytes are signalled to those that wait.
 func TestAheadKeepsBytesForTheNext(t *testing.T) {
 	const mebibyte = 1 << 20
-	a := NewAhead(aheadBytes * aheadShare)
+	a := NewAhead(aheadBytes*aheadShare, 1)
 	given := a.given()
 	if a.tryWaiting(mebibyte, 33) {
 		t.Error("the 33rd scan after the first took the 33rd of 32 mebibytes")

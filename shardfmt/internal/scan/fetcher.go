@@ -48,6 +48,8 @@ type fetcher struct {
 	held, stays uint64
 	// joins is the most bytes that a round reads for nothing to save requests where rows are scattered; 0 for a local store.
 	joins uint64
+	// crowded: the scan has more stripes than a bucket has requests in flight, so that each request makes others wait.
+	crowded bool
 }
 
 // near gives the store to read from: where requests cost next to nothing, a view of it in which what was opened stays open until done
@@ -68,9 +70,9 @@ func near(ctx context.Context, st Store, q *Request) (store Store, local, nearby
 func (f *fetcher) branches() (next func() *fetcher, join func()) {
 	if b, ok := f.store.(branching); ok {
 		fork := b.Fork()
-		return func() *fetcher { return &fetcher{store: fork.Branch(), joins: f.joins} }, fork.Join
+		return func() *fetcher { return &fetcher{store: fork.Branch(), joins: f.joins, crowded: f.crowded} }, fork.Join
 	}
-	return func() *fetcher { return &fetcher{store: f.store, joins: f.joins} }, func() {}
+	return func() *fetcher { return &fetcher{store: f.store, joins: f.joins, crowded: f.crowded} }, func() {}
 }
 
 // maxRequests is how many requests of a round are under way at the same time where the store does not state.
@@ -123,11 +125,7 @@ func (f *fetcher) columnsFor(ctx context.Context, columns []column.Column, range
 		case answered:
 			continue // what follows from them is requested together with the others
 		}
-		room := uint64(0)
-		if len(ranges) > fewRequests {
-			room = f.joins
-		}
-		if err := f.roundThrough(ctx, f.store, round, room); err != nil {
+		if err := f.roundThrough(ctx, f.store, round, len(ranges) > fewRequests); err != nil {
 			return err
 		}
 	}
@@ -178,18 +176,20 @@ func needs(columns []column.Column, ranges []colstream.Range, whole bool) (round
 
 // round reads the ranges of requests, near ones of an object together, all at the same time.
 func (f *fetcher) round(ctx context.Context, round []colstream.Request) error {
-	return f.roundThrough(ctx, f.store, round, 0)
+	return f.roundThrough(ctx, f.store, round, false)
 }
 
-// roundThrough is round by requests of a store, which may read room bytes in gaps (joinGroups).
-func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.Request, room uint64) error {
+// roundThrough is round by requests of a store. scattered reports that rows are wanted that lie here and there in columns.
+func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.Request, scattered bool) error {
 	if err := f.hold(round); err != nil {
 		return err
 	}
 	if len(round) == 1 { // as of one column
 		return f.roundOf(ctx, st, round)
 	}
-	groups, gaps := joinGroups(groupByObject(round), room)
+	groups := groupByObject(round)
+	most, room := f.gapsOf(len(groups), bytesOf(round), scattered)
+	groups, gaps := joinGroups(groups, most, room)
 	if f.mem.Hold(gaps) == nil {
 		f.held += gaps
 	} else {
@@ -331,16 +331,41 @@ const (
 	roundJoins = 32 << 20
 	// joinShare is the part of a scan's memory that these bytes may take.
 	joinShare = 16
+	// crowdedGap is the most bytes of a gap that are read where requests of other stripes wait: of 64 in flight, each holds others up for half a
+	// millisecond, in which all of them together bring 1.5 MiB at 50 MiB/s each, and a link of 1 Gbit/s 60 KiB.
+	crowdedGap = 64 << 10
+	// crowdedShare is the part of what is needed that may be read for nothing for it.
+	crowdedShare = 1
 )
 
-// joinGroups joins neighbouring groups of an object where there are many: of rows that an index names, scattered over a column, each is
-// a request, and reading the column as a whole would be a few. (One row of many columns is many requests too, but no whole column.) The more groups there are, the larger the gaps that are read to save
-// a request, up to what a request costs. The smallest gaps go first, until they have room bytes together; gaps is how many they have.
-func joinGroups(groups [][]colstream.Request, room uint64) (joined [][]colstream.Request, gaps uint64) {
-	if room == 0 || len(groups) <= fewRequests {
+// gapsOf is how many bytes a gap may have over which the requests of a round are joined, and all such gaps together; n groups need bytes.
+//
+// Of rows that an index names, scattered over a column, each is a request, and reading the column as a whole would be a few. (One row of
+// many columns is many requests too, but no whole column.) The more groups there are, the larger the gaps that are read to save a request,
+// up to what a request costs.
+//
+// Where a scan has more stripes than requests can be in flight, those of one stripe make those of others wait, however few they are.
+func (f *fetcher) gapsOf(n int, bytes uint64, scattered bool) (most, room uint64) {
+	if f.crowded {
+		most, room = crowdedGap, bytes/crowdedShare
+	}
+	if scattered && n > fewRequests {
+		most, room = max(most, scatteredGap(n)), f.joins
+	}
+	return most, min(room, f.joins)
+}
+
+// scatteredGap is gapsOf of scattered rows in n groups.
+func scatteredGap(n int) uint64 {
+	return min(mostGap, gapPerRequest*uint64(max(0, n-fewRequests)))
+}
+
+// joinGroups joins neighbouring groups of an object over gaps of at most so many bytes. The smallest gaps go first, until they have room bytes
+// together; gaps is how many they have.
+func joinGroups(groups [][]colstream.Request, most, room uint64) (joined [][]colstream.Request, gaps uint64) {
+	if room == 0 || len(groups) < 2 {
 		return groups, 0
 	}
-	most := min(mostGap, gapPerRequest*uint64(len(groups)-fewRequests))
 	type gap struct {
 		after int // the group before it
 		bytes uint64

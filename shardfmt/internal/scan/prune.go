@@ -70,7 +70,7 @@ func (s *stripe) candidatesAndMaps(ctx context.Context) (blocks []colstream.Rang
 	err = s.fetch.each(ctx, 2, func(ctx context.Context, st Store, i int) (err error) {
 		if i == 0 {
 			blocks, known, err = s.candidates(ctx, st)
-		} else if s.fetch.roundThrough(ctx, st, round, 0) == nil {
+		} else if s.fetch.roundThrough(ctx, st, round, false) == nil {
 			s.early = &early
 		}
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/budget"
@@ -101,7 +102,7 @@ func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield fun
 		f.joins = min(roundJoins, q.Budget.Limit()/joinShare)
 	}
 	if p.ahead = q.Ahead; p.ahead == nil {
-		p.ahead = NewAhead(q.Budget.Limit())
+		p.ahead = NewAhead(q.Budget.Limit(), 1)
 	}
 	keep, err := p.stripes(ctx, counts)
 	if err != nil {
@@ -110,6 +111,7 @@ func Run(ctx context.Context, store Store, q *Request, counts *Counts, yield fun
 	if keep, err = p.sift(ctx, store, keep, counts); err != nil {
 		return err
 	}
+	f.crowded = !local && max(len(keep), p.ahead.stripes) > blobio.DefaultBucketConcurrency
 	if st, ok := store.(meta.Store); ok && !local && q.Covered != nil && len(keep) > 1 {
 		p.covered = q.Covered(ctx, st)
 	}

@@ -27,9 +27,9 @@ const (
 // columnSize is what a descriptor states about the values of a field: how many bytes they have, and for how many rows a block is.
 type columnSize struct{ raw, blockRows uint64 }
 
-// batchRows is how many rows of average size make a batch.
+// batchRows is how many rows of average size make a batch; blockRows is set with it.
 func (s *stripe) batchRows(ctx context.Context) (int, error) {
-	raw, sizes := uint64(0), make([]columnSize, 0, s.plan.made)
+	raw, widest, sizes := uint64(0), uint64(0), make([]columnSize, 0, s.plan.made)
 	for _, id := range s.plan.nodes[:s.plan.made] {
 		d, _, err := s.described().StripeField(ctx, s.index, id)
 		if err != nil {
@@ -37,6 +37,9 @@ func (s *stripe) batchRows(ctx context.Context) (int, error) {
 		}
 		size := columnSize{d.GetField().GetRawDataSize(), blockRows(d, s.of.Records)}
 		raw += size.raw
+		if size.raw >= widest {
+			widest, s.blockRows = size.raw, size.blockRows
+		}
 		sizes = append(sizes, size)
 	}
 	if raw/s.of.Records == 0 {

@@ -41,6 +41,7 @@ type stripe struct {
 	shared    map[column.Column]bool // that are in both
 	batch     int                    // rows of a batch, now
 	usual     int                    // rows of a batch of average size
+	blockRows uint64                 // rows of an average block of the widest column
 	listed    []match                // of inBatches, to be used again
 	data      []arrow.ArrayData      // of the batch available, to be used again,
 	arrays    []arrow.Array          // and the arrays made of it
@@ -131,7 +132,28 @@ func (s *stripe) prepare(ctx context.Context) error {
 		return s.outOfBudget(err, s.rows.Start)
 	}
 	s.next, s.left = cutWindow(s.left, s.windowRows())
-	return s.outOfBudget(s.get(ctx, s.first(), s.next), s.rows.Start)
+	rows := s.next
+	if len(s.left) == 0 && s.mayBeWhole() && s.unneeded(rows) <= crowdedGap*uint64(len(s.first())) {
+		rows = []colstream.Range{s.rows}
+	}
+	return s.outOfBudget(s.get(ctx, s.first(), rows), s.rows.Start)
+}
+
+// mayBeWhole reports whether the columns that are fetched first may be fetched as a whole although range indexes rule out some rows: where requests of
+// other stripes wait, those for the maps of the blocks, one a column, may cost more than the blocks that are not needed.
+func (s *stripe) mayBeWhole() bool {
+	return s.fetch.crowded && len(s.filter) > 0 && s.candidateRows == 0 && s.whole([]colstream.Range{s.rows}) && stored(s.first()) <= lateBytes
+}
+
+// unneeded estimates how many bytes the columns that are fetched first have in blocks without any of the rows.
+func (s *stripe) unneeded(rows []colstream.Range) uint64 {
+	block, needed, end := max(1, s.blockRows), uint64(0), uint64(0)
+	for _, r := range rows {
+		from := max(end, r.Start/block*block)
+		end = max(end, min(s.of.Records, (r.End+block-1)/block*block))
+		needed += end - min(from, end)
+	}
+	return uint64(float64(stored(s.first())) * float64(s.of.Records-needed) / float64(s.of.Records))
 }
 
 // firstBytes is about how many bytes prepare fetches, at most.
@@ -246,6 +268,10 @@ func (s *stripe) indexes(ctx context.Context, candidates []colstream.Range, name
 	}
 	rows, first := []colstream.Range{s.rows}, s.first()
 	small := stored(first) <= smallColumns
+	if !small && !named && s.mayBeWhole() { // the maps are fetched once it is known that they are needed
+		err = s.fetch.round(ctx, round)
+		return out, err
+	}
 	if named && !small {
 		rows, first = candidates, s.all()
 	}

@@ -57,7 +57,8 @@ func rowsCost(rows []filter.Range, bytes, records uint64) (cost float64) {
 	if len(round) == 0 {
 		return 0
 	}
-	joined, _ := joinGroups(group(round), roundJoins)
+	groups := group(round)
+	joined, _ := joinGroups(groups, scatteredGap(len(groups)), roundJoins)
 	for _, g := range joined {
 		cost += 1 + float64(g[len(g)-1].End-g[0].Start)/mostGap
 	}
