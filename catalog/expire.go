@@ -83,7 +83,7 @@ func (p *ExpirePlan) Execute(ctx context.Context) error {
 		return nil
 	}
 	// A tag that was made since the plan would go with its snapshot on a REST server.
-	if err := t.Refresh(ctx); err != nil {
+	if err := t.refreshMoved(ctx); err != nil {
 		return err
 	}
 	return t.update(ctx, func() (*metaUpdate, error) {

@@ -103,3 +103,43 @@ func TestExpire(t *testing.T) {
 		t.Errorf("%d rows at the new tag", len(ids))
 	}
 }
+
+// TestExpiryReadsMetadataOnce: an expiry by a new process reads the metadata file once and writes the next one once, and reads it again only if
+// the table has moved since the plan.
+func TestExpiryReadsMetadataOnce(t *testing.T) {
+	ctx := context.Background()
+	g := newGround(t)
+	tbl := g.create(g.open(nil, nil))
+	for i := range 3 {
+		ingest(t, tbl, IngestOptions{}, rows(10*i, 10))
+	}
+	for _, moved := range []bool{false, true} {
+		time.Sleep(2 * time.Millisecond) // the last change is not ahead of the clock
+		c := g.open(nil, nil)
+		before := c.MetadataCounters()
+		tbl := g.load(c)
+		plan, err := tbl.PlanExpire(ExpireOptions{OlderThan: time.Now().Add(time.Hour)})
+		if err != nil || len(plan.Snapshots) == 0 {
+			t.Fatalf("%+v, %v", plan, err)
+		}
+		reads := int64(1)
+		if moved {
+			reads = 2
+			if _, err := g.load(g.open(nil, nil)).CreateTag(ctx, "kept", plan.Snapshots[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := plan.Execute(ctx); err != nil {
+			t.Fatal(err)
+		}
+		done := c.MetadataCounters().Sub(before)
+		if done.Gets-done.Puts != reads || done.Puts != 1 { // what is written is read back
+			t.Errorf("moved %v: %+v, want %d reads of metadata and 1 write, read back", moved, done, reads)
+		}
+		if _, err := tbl.snapshot(At{Ref: "kept"}); moved && err != nil {
+			t.Errorf("the snapshot of the new tag: %v", err)
+		}
+		ingest(t, tbl, IngestOptions{}, rows(100, 10))
+		ingest(t, tbl, IngestOptions{}, rows(110, 10))
+	}
+}

@@ -137,6 +137,17 @@ func (t *Table) Refresh(ctx context.Context) error {
 	return t.set(ctx, ice)
 }
 
+// refreshMoved is Refresh of a change of metadata alone: in an SQL catalog the file is not read again that the table was loaded from. It never
+// changes, and the commit is refused if the table names another one by then.
+func (t *Table) refreshMoved(ctx context.Context) error {
+	if own, ok := t.cat.ice.(*sqlTables); ok {
+		if at, err := own.location(ctx, t.name.identifier()); err == nil && at == t.MetadataLocation() {
+			return nil
+		}
+	}
+	return t.Refresh(ctx)
+}
+
 // Name of the table.
 func (t *Table) Name() Name { return t.name }
 

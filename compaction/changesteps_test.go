@@ -40,7 +40,7 @@ func TestChangeSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 			return int64(len(p.Snapshots))
-		}, 5, 5, 2},
+		}, 4, 4, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSlowStore(t)
