@@ -16,9 +16,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// arrowSchemaProperty is the table property that holds the Arrow schema which a table was made of, where its own schema
+// ArrowSchemaProperty is the table property that holds the Arrow schema which a table was made of, where its own schema
 // does not tell it: base64 of an Arrow IPC stream without batches. Read gives its types back.
-const arrowSchemaProperty = "shardcat.arrow-schema"
+const ArrowSchemaProperty = "shardcat.arrow-schema"
 
 // Append writes the records of an Arrow reader as shards of the table and commits them in one snapshot. Columns are
 // matched by name, and any Arrow types that hold the table's values will do: timestamps of any unit, decimals, views,
@@ -110,7 +110,7 @@ func (o *CreateOptions) KeepArrow(s *arrow.Schema) error {
 	if err != nil {
 		return err
 	}
-	properties := map[string]string{arrowSchemaProperty: base64.StdEncoding.EncodeToString(b)}
+	properties := map[string]string{ArrowSchemaProperty: base64.StdEncoding.EncodeToString(b)}
 	maps.Copy(properties, o.Properties)
 	o.Properties = properties
 	return nil
@@ -118,7 +118,7 @@ func (o *CreateOptions) KeepArrow(s *arrow.Schema) error {
 
 // OriginalSchema is the Arrow schema that the table was made of, nil if it reports none.
 func (t *Table) OriginalSchema() *arrow.Schema {
-	b, err := base64.StdEncoding.DecodeString(t.Properties()[arrowSchemaProperty])
+	b, err := base64.StdEncoding.DecodeString(t.Properties()[ArrowSchemaProperty])
 	if err != nil || len(b) == 0 {
 		return nil
 	}

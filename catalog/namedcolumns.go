@@ -44,7 +44,7 @@ func textHash(text string) string { return fmt.Sprintf("%016x", xxh3.HashString(
 
 // namings rewrite the properties that name columns.
 var namings = map[string]func(text string, to *renaming) (string, error){
-	IndexesProperty: renameIndexes, whereProperty: renameFilter, orderProperty: renameOrder, arrowSchemaProperty: renameArrow,
+	IndexesProperty: renameIndexes, whereProperty: renameFilter, orderProperty: renameOrder, ArrowSchemaProperty: renameArrow,
 }
 
 // renaming gives columns by the names that a property has for them the names that they have now. The first time, ids are noted instead.

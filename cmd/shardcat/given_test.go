@@ -2,10 +2,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/shardcat/shardcat/internal/progress"
 )
 
 // runIn runs a command line in this process and returns its exit code and both streams.
@@ -215,5 +223,47 @@ func TestDescribeShowsSizesOfLongProperties(t *testing.T) {
 	}
 	if code, said := runIn(t, "table", "describe", "t", "--json"); code != exitDone || !strings.Contains(said, long) {
 		t.Errorf("exit %d: --json lacks the property", code)
+	}
+}
+
+// TestDescribeShowsTheSizeOfTheArrowSchema: a table that was made like a file of Arrow, also of one column, shows how large its Arrow schema is,
+// and --json has it.
+func TestDescribeShowsTheSizeOfTheArrowSchema(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, columns := range map[string]int{"one": 1, "many": 40} {
+		var fields []arrow.Field
+		for i := range columns {
+			fields = append(fields, arrow.Field{Name: fmt.Sprintf("d%d", i), Type: &arrow.Decimal128Type{Precision: 10, Scale: 2}})
+		}
+		file, err := os.Create(name + ".arrow")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := ipc.NewFileWriter(file, ipc.WithSchema(arrow.NewSchema(fields, nil)))
+		if err == nil {
+			err = errors.Join(w.Close(), file.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		created, made := runIn(t, "table", "create", name, "--like", name+".arrow")
+		described, said := runIn(t, "table", "describe", name)
+		code, text := runIn(t, "table", "describe", name, "--json")
+		if created != exitDone || described != exitDone || code != exitDone {
+			t.Fatalf("exits %d, %d and %d: %s%s%s", created, described, code, made, said, text)
+		}
+		var table struct{ Properties map[string]string }
+		if err := json.Unmarshal([]byte(text), &table); err != nil {
+			t.Fatal(err)
+		}
+		value := table.Properties["shardcat.arrow-schema"]
+		if value == "" {
+			t.Fatal("the table has no Arrow schema")
+		}
+		for _, said := range []string{made, said} {
+			if strings.Contains(said, value) || !strings.Contains(said, "shardcat.arrow-schema = "+progress.Bytes(int64(len(value)))+" (--json prints it)") {
+				t.Errorf("%d columns, of %d bytes: %s", columns, len(value), said)
+			}
+		}
 	}
 }

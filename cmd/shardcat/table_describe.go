@@ -55,7 +55,7 @@ func (a *app) printDescription(t *catalog.Table) error {
 		a.printMemberComments(schema.JoinPath(c.Name), c.Children)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Properties)) {
-		a.printf("property    %s = %s\n", name, propertyText(d.Properties[name]))
+		a.printf("property    %s = %s\n", name, propertyText(name, d.Properties[name]))
 	}
 	return nil
 }
@@ -99,12 +99,12 @@ func (a *app) printMemberComments(path string, children []catalog.ColumnInfo) {
 	}
 }
 
-// longProperty is the length from which on a property is data for programs, as the Arrow schema that a table came with is.
+// longProperty is the length from which on a property is data for programs.
 const longProperty = 256
 
-// propertyText is a property for people: its size where it is long.
-func propertyText(value string) string {
-	if len(value) < longProperty {
+// propertyText is a property for people: its size where it is long, and that of the Arrow schema, which is base64, in any case.
+func propertyText(name, value string) string {
+	if len(value) < longProperty && name != catalog.ArrowSchemaProperty {
 		return value
 	}
 	return fmt.Sprintf("%s (--json prints it)", progress.Bytes(int64(len(value))))
