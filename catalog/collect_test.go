@@ -15,7 +15,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
@@ -339,6 +341,15 @@ func TestCollectRefuses(t *testing.T) {
 	}
 	if ids, _ := scanIDs(t, tbl, ScanOptions{}); len(ids) != 3 {
 		t.Errorf("rows %v", ids)
+	}
+
+	for _, memory := range []string{"a while", defaultJobMemory.String()} {
+		if err := tbl.cat.commitUpdates(ctx, tbl, table.NewSetPropertiesUpdate(iceberg.Properties{JobMemoryProperty: memory})); err != nil {
+			t.Fatal(err)
+		}
+		if memory == "a while" {
+			refuses(CollectOptions{Execute: true, MaxDeleteRatio: 1}, ErrInvalid)
+		}
 	}
 
 	// Another catalog's record of the folder.

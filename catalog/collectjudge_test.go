@@ -418,3 +418,152 @@ func TestDroppedVaultOfAnother(t *testing.T) {
 		}
 	}
 }
+
+// TestDroppedThatCantBeRead: of a dropped table whose record or metadata can't be read, nothing is deleted, and the error is reported.
+func TestDroppedThatCantBeRead(t *testing.T) {
+	ctx := context.Background()
+	for name, harm := range map[string]func(t *testing.T, tbl *Table){
+		"no metadata":  func(t *testing.T, tbl *Table) { lose(t, tbl, tbl.MetadataLocation()) },
+		"bad metadata": func(t *testing.T, tbl *Table) { replaceObject(t, tbl, tbl.MetadataLocation(), []byte("{")) },
+		"bad property": func(t *testing.T, tbl *Table) {
+			file, _, err := tbl.cat.client.ReadAll(ctx, tbl.MetadataLocation(), 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := edited(t, file, func(m map[string]any) { m["properties"].(map[string]any)[adoptedNamesProperty] = "{" })
+			replaceObject(t, tbl, tbl.MetadataLocation(), bad)
+		},
+		"bad name": func(t *testing.T, tbl *Table) {
+			lose(t, tbl, tbl.cat.droppedAt(tbl.UUID()))
+			d := dropped{Version: recordVersion, Table: "a..b", TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation()}
+			if err := tbl.cat.putNote(ctx, tbl.cat.droppedAt(tbl.UUID()), d); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		g := newTimed(t)
+		c := g.catalog(nil)
+		tbl := g.create(c)
+		ingest(t, tbl, IngestOptions{}, rows(0, 5))
+		if err := c.Drop(ctx, tableName); err != nil {
+			t.Fatal(err)
+		}
+		harm(t, tbl)
+		g.clock.Advance(8 * day)
+		before := objectsBelow(t, c, tbl.VaultFolder())
+		if out, err := c.CollectDropped(ctx, CollectOptions{Execute: true, MaxDeleteRatio: 1}); err == nil || len(out) != 0 {
+			t.Errorf("%s: %+v, %v", name, out, err)
+		}
+		if after := objectsBelow(t, c, tbl.VaultFolder()); len(before) == 0 || !slices.Equal(before, after) {
+			t.Errorf("%s: %v, before %v", name, after, before)
+		}
+		if _, err := c.CollectDropped(ctx, CollectOptions{Execute: true, MaxDeleteRatio: 2}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("a ratio of 2: %v", err)
+		}
+	}
+}
+
+// TestDeniedListings: what a denied listing would have shown is not taken as absent, for a table that is to come back, or the lease of another.
+func TestDeniedListings(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	healthy := g.catalog(nil)
+	held, err := g.create(healthy).LeaseForCompaction(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release(ctx)
+	c, bucket := g.faulty()
+	tbl := g.load(c)
+	bucket.Play(t, "list 1: fail denied")
+	if lease, err := tbl.LeaseForCompaction(ctx); !errors.Is(err, blobio.ErrDenied) {
+		t.Errorf("a lease without looking: %v, %v", lease, err)
+	}
+	bucket.Play(t, "")
+	if lease, err := tbl.LeaseForCompaction(ctx); !errors.Is(err, ErrConflict) {
+		t.Errorf("a second lease: %v, %v", lease, err)
+	}
+	if err := c.Drop(ctx, tableName); err != nil {
+		t.Fatal(err)
+	}
+	bucket.Play(t, "list 1: fail denied")
+	if back, err := c.Undrop(ctx, tableName); !errors.Is(err, blobio.ErrDenied) {
+		t.Errorf("brought back without looking: %v, %v", back, err)
+	}
+}
+
+// TestLeaseForCompaction: one holder at a time, whose token is larger than that of the one before; none on a table that can't be written.
+func TestLeaseForCompaction(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	last := ""
+	for range 2 {
+		lease, err := tbl.LeaseForCompaction(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Check(ctx); err != nil {
+			t.Error(err)
+		}
+		if lease.Token() <= last {
+			t.Errorf("token %s after %s", lease.Token(), last)
+		}
+		last = lease.Token()
+		if other, err := tbl.LeaseForCompaction(ctx); !errors.Is(err, ErrConflict) {
+			t.Errorf("a second lease: %v, %v", other, err)
+		}
+		if holder, err := tbl.CompactionHolder(ctx); err != nil || holder == "" {
+			t.Errorf("held by %q, %v", holder, err)
+		}
+		lease.Release(ctx)
+		if holder, err := tbl.CompactionHolder(ctx); err != nil || holder != "" {
+			t.Errorf("released, held by %q, %v", holder, err)
+		}
+	}
+	foreign := newGround(t)
+	if lease, err := foreign.foreign(foreign.open(nil, nil), "1", idField()).LeaseForCompaction(ctx); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("a table of format version 1: %v, %v", lease, err)
+	}
+}
+
+// TestKeyIndexesBehindALostOne: the objects of a key index are live whatever another index has lost.
+func TestKeyIndexesBehindALostOne(t *testing.T) {
+	for lost := range 3 {
+		for name, harm := range map[string]func(*testing.T, *Table, string){
+			"lost":    lose,
+			"damaged": func(t *testing.T, tbl *Table, url string) { flipIn(t, tbl, url, 40) },
+		} {
+			g := newTimed(t)
+			tbl := g.create(g.catalog(nil))
+			ingest(t, tbl, IngestOptions{}, rows(0, 10))
+			for _, spec := range []string{"keys:id", "keys:ts", "keys:small"} {
+				addKeyIndex(t, tbl, spec)
+			}
+			var want []string
+			defs := tbl.keyIndexDefs()
+			for i, def := range defs {
+				want = append(want, tbl.VaultFolder()+def.object)
+				state, err := tbl.readKeyState(context.Background(), tbl.cat.client, def)
+				if err != nil || len(state.Levels) == 0 {
+					t.Fatalf("%+v, %v", state, err)
+				}
+				for _, level := range state.Levels {
+					if i != lost {
+						want = append(want, tbl.VaultFolder()+level.Object)
+					}
+				}
+			}
+			harm(t, tbl, tbl.VaultFolder()+defs[lost].object)
+			l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
+			if err := tbl.reachKeyIndexes(context.Background(), l); err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range want {
+				if !l.has(at) {
+					t.Errorf("%s, number %d: %s is not live", name, lost, at)
+				}
+			}
+		}
+	}
+}

@@ -59,8 +59,19 @@ func TestAuditBranch(t *testing.T) {
 	if _, err := tbl.CherryPick(ctx, done.SnapshotID); !errors.Is(err, ErrExists) {
 		t.Errorf("picked from main: %v", err)
 	}
-	if err := tbl.DropRef(ctx, "audit"); err != nil {
+	if _, err := tbl.FastForward(ctx, "nobody", At{Ref: "main"}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("fast-forward of a branch that is not there: %v", err)
+	}
+	if _, err := tbl.CreateTag(ctx, "fixed", 0); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := tbl.FastForward(ctx, "fixed", At{Ref: "main"}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("fast-forward of a tag: %v", err)
+	}
+	for _, ref := range []string{"fixed", "audit"} {
+		if err := tbl.DropRef(ctx, ref); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if refs := g.load(g.open(nil, nil)).Refs(); len(refs) != 1 || refs[0].Name != "main" {
 		t.Errorf("refs: %v", refs)

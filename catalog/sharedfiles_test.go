@@ -36,18 +36,31 @@ func localPath(url string) string { return strings.TrimPrefix(url, "file://") }
 // edit changes a metadata file in place.
 func edit(t *testing.T, at string, change func(map[string]any)) {
 	t.Helper()
+	file, err := os.ReadFile(localPath(at))
+	if err == nil {
+		err = os.WriteFile(localPath(at), edited(t, file, change), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edited is a compressed metadata file with other members.
+func edited(t *testing.T, file []byte, change func(map[string]any)) []byte {
+	t.Helper()
 	var members map[string]any
-	d := json.NewDecoder(bytes.NewReader(metadataText(t, at)))
+	d := json.NewDecoder(bytes.NewReader(unpacked(t, file)))
 	d.UseNumber()
 	if err := d.Decode(&members); err != nil {
 		t.Fatal(err)
 	}
 	change(members)
-	var file bytes.Buffer
-	w := gzip.NewWriter(&file)
-	if err := errors.Join(json.NewEncoder(w).Encode(members), w.Close(), os.WriteFile(localPath(at), file.Bytes(), 0o600)); err != nil {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if err := errors.Join(json.NewEncoder(w).Encode(members), w.Close()); err != nil {
 		t.Fatal(err)
 	}
+	return out.Bytes()
 }
 
 // metadataText is the JSON of a compressed metadata file.
@@ -57,6 +70,11 @@ func metadataText(t *testing.T, at string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return unpacked(t, file)
+}
+
+func unpacked(t *testing.T, file []byte) []byte {
+	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
