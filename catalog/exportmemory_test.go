@@ -1,0 +1,106 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
+	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// randomNumbers is a source of so many batches of so many rows, of columns of random numbers, which nothing makes smaller.
+type randomNumbers struct {
+	schema        *schema.Schema
+	columns, rows int
+	batches       int
+	random        *rand.Rand
+}
+
+func newRandomNumbers(t *testing.T, columns, rows, batches int) *randomNumbers {
+	t.Helper()
+	var fields []arrow.Field
+	for i := range columns {
+		fields = append(fields, arrow.Field{Name: fmt.Sprint("c", i), Type: arrow.PrimitiveTypes.Int64})
+	}
+	s, _, err := arrowtype.FromArrow(arrow.NewSchema(fields, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &randomNumbers{s, columns, rows, batches, rand.New(rand.NewPCG(1, 2))}
+}
+
+func (s *randomNumbers) Schema() *schema.Schema { return s.schema }
+
+func (s *randomNumbers) Next(context.Context) (arrow.RecordBatch, error) {
+	if s.batches--; s.batches < 0 {
+		return nil, io.EOF
+	}
+	var columns []arrow.Array
+	for range s.columns {
+		values := make([]int64, s.rows)
+		for i := range values {
+			values[i] = int64(s.random.Uint64())
+		}
+		columns = append(columns, array.NewInt64Data(array.NewData(arrow.PrimitiveTypes.Int64, s.rows,
+			[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(values))}, nil, 0, 0)))
+	}
+	return array.NewRecordBatch(arrowtype.Schema(s.schema), columns, int64(s.rows)), nil
+}
+
+// TestExportMemory: an export to Parquet holds 256 MiB at most, whatever the table: here rows of 640 bytes, of which a row group could
+// have all.
+func TestExportMemory(t *testing.T) {
+	const columns, rows, batches, limit = 80, 1 << 14, 32, 256 << 20
+	if data := columns * 8 * rows * batches; data < limit*5/4 {
+		t.Fatalf("%d bytes of rows show nothing", data)
+	}
+	ctx := context.Background()
+	c, dir := openLocal(t)
+	src := newRandomNumbers(t, columns, rows, batches)
+	tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: src.schema, CreateNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tbl.Ingest(ctx, src, IngestOptions{Profile: shardfmt.Plain}); err != nil {
+		t.Fatal(err)
+	}
+	live := func() uint64 {
+		bufpool.Forget()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most, calls := live(), uint64(0), 0
+	file := filepath.Join(dir, "out.parquet")
+	done, err := tbl.Export(ctx, "file://"+file, ExportOptions{Format: fileio.Parquet, Progress: func(int64) {
+		if calls++; calls%8 == 0 {
+			most = max(most, live())
+		}
+	}})
+	if err != nil || done.Rows != rows*batches {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Size() < columns*8*rows*batches {
+		t.Fatalf("%v, %v", info, err)
+	}
+	most -= min(most, before)
+	t.Logf("%d calls, %d bytes live at most, a file of %d", calls, most, info.Size())
+	if most > limit {
+		t.Errorf("%d bytes live, want at most %d", most, limit)
+	}
+}
