@@ -22,6 +22,7 @@ import (
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/bufpool"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -79,6 +80,24 @@ func (g *ground) open(killer *crashtest.Killer) *catalog.Catalog {
 	}
 	g.t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// openFaulty opens the catalog over a store whose requests go wrong by a script.
+func (g *ground) openFaulty() (*catalog.Catalog, *blobfake.Faulty) {
+	g.t.Helper()
+	o := g.options()
+	bucket := blobfake.NewFaulty(g.t, memblob.Open(g.bucket), "")
+	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
+		if err := s.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	c, err := catalog.Open(ctx, o)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { c.Close() })
+	return c, bucket
 }
 
 func (g *ground) load(killer *crashtest.Killer) *catalog.Table {

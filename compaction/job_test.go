@@ -166,6 +166,52 @@ func TestDeliveredAgain(t *testing.T) {
 	})
 }
 
+// TestDeliveredAgainUnwritten: a job whose earlier run has written nothing begins again.
+func TestDeliveredAgainUnwritten(t *testing.T) {
+	eachMode(t, func(t *testing.T, g *ground, policy Policy) {
+		before := contents(t, g.load(nil))
+		begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
+		second := begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
+		if second.Step() != StepWrite {
+			t.Fatalf("the second delivery is at %q", second.Step())
+		}
+		if err := errors.Join(second.Write(ctx), second.ReadBack(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := second.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		sameContents(t, g.load(nil), before)
+	})
+}
+
+// TestResumeReadsBack: what an earlier process wrote is compared with the inputs before it is committed.
+func TestResumeReadsBack(t *testing.T) {
+	g := newGround(t)
+	fill(t, g.create(), 4)
+	tbl := g.load(nil)
+	before := contents(t, tbl)
+	killed := begun(t, tbl, Concat, Policy{}, Options{})
+	if err := killed.Write(ctx); err != nil {
+		t.Fatal(err)
+	}
+	client := tbl.Catalog().Client()
+	root, _, err := client.ReadAll(ctx, killed.group.Inputs.Paths()[0], 1<<20)
+	if err == nil {
+		err = client.Delete(ctx, killed.entries[0].Path, "")
+	}
+	if err == nil {
+		err = client.Put(ctx, killed.entries[0].Path, root)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := ResumeAll(ctx, g.load(nil), Policy{}, Options{}); !errors.Is(err, ErrContent) || len(done) != 0 {
+		t.Errorf("ten rows in place of forty: %+v, %v", done, err)
+	}
+	sameContents(t, g.load(nil), before)
+}
+
 // written plans the one group of a table, and writes its job up to the commit.
 func written(t *testing.T, tbl *catalog.Table, policy Policy) (*Job, *Group) {
 	t.Helper()
@@ -206,6 +252,26 @@ func TestJobOfSmallStripes(t *testing.T) {
 	begin().Cancel(ctx)
 	if got := objectsOf(t, tbl); !slices.Equal(got, objects) {
 		t.Errorf("%v became %v", objects, got)
+	}
+	for _, live := range []int64{1090, 0} { // what is written is a share of the bytes, and as planned where no row is live
+		plan, err := NewPlan(ctx, tbl, policy)
+		if err != nil || len(plan.Groups) != 1 {
+			t.Fatalf("%+v, %v", plan, err)
+		}
+		job, err := Begin(ctx, tbl, &plan.Groups[0], policy, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const planned = 12345
+		job.group.Records, job.group.BytesMoved = live, planned
+		want := int64(planned)
+		if live > 0 {
+			want = int64(float64(job.group.Bytes) * 90 / float64(live))
+		}
+		if err := job.Write(ctx); err != nil || job.result.BytesMoved != want || want == 0 {
+			t.Errorf("%d live rows: %d bytes of %d, want %d, %v", live, job.result.BytesMoved, job.group.Bytes, want, err)
+		}
+		job.Cancel(ctx)
 	}
 	begin()
 	tbl = g.load(nil)

@@ -664,6 +664,18 @@ func TestLiveGroups(t *testing.T) {
 		if err != nil || !slices.Equal(group.Inputs.Paths(), inputs) || group.Records != int64(10*len(inputs)) {
 			t.Errorf("%v: %+v, %v", inputs, group, err)
 		}
+		if group.class.deleted {
+			t.Errorf("%v: deleted records", inputs)
+		}
+	}
+	c, bucket := g.openFaulty()
+	tbl, err := c.Load(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket.Play(t, "any 1: fail denied")
+	if group, err := liveGroup(ctx, tbl, live[:1]); !errors.Is(err, blobio.ErrDenied) {
+		t.Errorf("a manifest that can't be read: %+v, %v", group, err)
 	}
 	if _, err := liveGroup(ctx, tbl, []string{live[0], tbl.VaultFolder() + "gone.amudai.shard"}); !errors.Is(err, catalog.ErrConflict) {
 		t.Errorf("%v", err)
@@ -722,6 +734,66 @@ func TestWhatIsWrittenAnew(t *testing.T) {
 		}))
 		if got := p.rebuiltAlready(&run{inputs: []place{at}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestHeldBytesOfARun: what a shard alone has is held by the merge but for its root; where root and data are one object, all of it.
+func TestHeldBytesOfARun(t *testing.T) {
+	for objects, want := range map[int64]int64{1: 80, 2: 40, 3: 40} {
+		policy := smallPolicy(nil)
+		kept, r := &candidates{vault: "vault/"}, run{policy: &policy}
+		var all []place
+		for i := range int64(2) {
+			all = append(all, kept.add(small(i, func(e *manifest.Entry) { e.Objects = objects })))
+		}
+		r.start(all)
+		for _, c := range (Inputs{kept, all}).all() {
+			r.add(c)
+		}
+		if r.held != want {
+			t.Errorf("two shards of 40 bytes in %d objects, 20 of them a root: %d are held, want %d", objects, r.held, want)
+		}
+	}
+}
+
+// TestHalfOfATarget: a run has less than half of both targets only if it has neither.
+func TestHalfOfATarget(t *testing.T) {
+	policy := smallPolicy(nil) // 100 records, 1,000 bytes
+	for _, c := range []struct {
+		records, deleted, bytes int64
+		want                    bool
+	}{{49, 0, 499, true}, {50, 0, 499, false}, {49, 0, 500, false}, {60, 11, 499, true}, {60, 10, 499, false}} {
+		r := run{policy: &policy, records: c.records, deleted: c.deleted, bytes: c.bytes}
+		if got := r.half(); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestWatchedColumns: the first times, then the first numbers, at most lossColumns of them.
+func TestWatchedColumns(t *testing.T) {
+	for text, want := range map[string][]string{
+		"s: String, f: Float32, b: Boolean, d: Float64, n: Int8": {"f", "d"},
+		"s: String, d: Float64, g: Guid, u: UInt16, n: Int8":     {"d", "u"},
+		"s: String, n: Int8, t: DateTime, u: Int64":              {"t", "n"},
+		"n: Int8, t: DateTime, s: String, u: DateTime":           {"t", "u"},
+		"s: String, b: Boolean":                                  nil,
+	} {
+		s, err := schema.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tbl, err := newGround(t).open(nil).Create(ctx, name, catalog.CreateOptions{Schema: s, CreateNamespace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range watched(tbl) {
+			got = append(got, w.node.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
 }

@@ -125,6 +125,14 @@ func TestCreationRangeOfRetention(t *testing.T) {
 			t.Errorf("retention %q: a first group of %d, want %d", retention, first, want)
 		}
 	}
+	for _, retention := range []string{"a while", "0d"} {
+		if err := tbl.SetProperties(ctx, map[string]string{catalog.RetentionProperty: retention}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := NewPlan(ctx, tbl, Policy{}); !errors.Is(err, catalog.ErrInvalid) {
+			t.Errorf("retention %q: %+v, %v", retention, plan, err)
+		}
+	}
 }
 
 // where keeps shards that may hold other rows out of the plan.
