@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -101,29 +102,109 @@ func (p *Plan) narrow(expr filter.Expr) bool {
 }
 
 // lastOf reads some keys alone and returns the last of the first N rows in their order; nil if there are fewer rows, or if filters can't compare
-// with its first value.
+// with its first value. Where a sample of the rows has N of them, only rows before the last of these are read: bounds rule most others out, and where
+// there are fewer than N, the last of the sample is the last of all. It may have equals then.
 func (p *Plan) lastOf(ctx context.Context, stats *ScanStats, keys []topKey) (*topRow, error) {
-	narrow, limit := *p, p.options.Limit+p.options.Offset
+	narrow := p.only(keys)
+	if last := p.lastOfPart(ctx, stats, narrow, keys); last != nil {
+		last.tied = true
+		before := last.before()
+		if before == nil {
+			return last, nil
+		}
+		if least := *narrow; least.narrow(before) && pays(keys, least.Shards, narrow.Shards) {
+			found, err := least.first(ctx, stats, keys)
+			if err == nil && found.err == nil && found.rows < found.limit {
+				return last, nil
+			}
+			return found.last(), cmp.Or(err, found.err)
+		}
+	}
+	found, err := narrow.first(ctx, stats, keys)
+	return found.last(), cmp.Or(err, found.err)
+}
+
+// pays reports whether some keys are better read with a filter that leaves some shards of all. Comparing strings with a value costs more than
+// sorting them does: they are read so only where the filter leaves less than half.
+func pays(keys []topKey, some, all []*manifest.Entry) bool {
+	left := int64(0)
+	for _, e := range some {
+		left += 2 * e.Records
+	}
+	for _, e := range all {
+		left -= e.Records
+	}
+	return left < 0 || !slices.ContainsFunc(keys, func(k topKey) bool { return k.node.Basic == schema.String })
+}
+
+// only is the plan of some keys alone.
+func (p *Plan) only(keys []topKey) *Plan {
+	narrow := *p
 	narrow.options.Select, narrow.columns = nil, nil
-	var by []rowsort.Key
 	for _, k := range keys {
 		narrow.options.Select, narrow.columns = append(narrow.options.Select, k.Column), append(narrow.columns, k.node)
+	}
+	return &narrow
+}
+
+// first reads the keys of the first N rows in their order, and of the one behind them, from a plan that has these keys only.
+func (p *Plan) first(ctx context.Context, stats *ScanStats, keys []topKey) (*topValues, error) {
+	found, rows := &topValues{keys: keys, limit: p.options.Limit + p.options.Offset}, &ScanStats{}
+	var by []rowsort.Key
+	for _, k := range keys {
 		by = append(by, rowsort.Key{Path: []string{k.node.Name}, Descending: k.Descending, NullsFirst: k.NullsFirst})
 	}
-	s, err := rowsort.New(narrow.Schema(), by, rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir, Limit: limit + 1})
+	s, err := rowsort.New(p.Schema(), by, rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir, Limit: found.limit + 1})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return found, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	found, rows := &topValues{keys: keys, limit: limit}, &ScanStats{}
-	p.table.drain(ctx, s, narrow.read(ctx, rows, -1), nil, nil, found.add)
+	p.table.drain(ctx, s, p.read(ctx, rows, -1), nil, nil, found.add)
 	if stats != nil {
 		stats.BlocksRead += rows.BlocksRead
 		stats.BlocksPruned += rows.BlocksPruned
 		stats.IndexGets += rows.IndexGets
 		stats.IndexBytes += rows.IndexBytes
 	}
-	return found.last(), found.err
+	return found, nil
 }
+
+// topSample is how many rows of one shard are read before others are, at least four times N and at most a quarter of all. A variable for tests.
+var topSample int64 = 1 << 17
+
+// lastOfPart is the last of the first N rows of one shard's first or, in a descending order, last rows, since rows mostly come in the order of time; nil
+// where that does not pay, or where a filter finds other rows before it than the order does. narrow is the plan of the keys.
+func (p *Plan) lastOfPart(ctx context.Context, stats *ScanStats, narrow *Plan, keys []topKey) *topRow {
+	all := int64(0)
+	for _, e := range p.Shards {
+		all += e.Records
+		for _, k := range keys {
+			if c, ok := e.Columns[p.schema.IDs[k.node.ID]]; (!ok || c.NaNs != 0) && k.Descending && k.mayBeNaN() {
+				return nil // NaN is behind all numbers, and no filter finds it
+			}
+		}
+	}
+	few := len(p.Shards) < leastSampled && p.bound != nil // the shard may have no row that matches, and be half of what is read
+	if few || all < 4*topSample || p.options.Limit+p.options.Offset > topSample/4 || !p.table.cat.client.Nearby(ctx, p.Shards[0].Path) {
+		return nil
+	}
+	one, shard := *narrow, p.Shards[0]
+	if keys[0].Descending {
+		shard = p.Shards[len(p.Shards)-1]
+	}
+	rows := min(topSample, shard.Records)
+	one.Shards, one.Total, one.window = []*manifest.Entry{shard}, 1, &window{0, uint64(rows)}
+	if keys[0].Descending {
+		one.window = &window{uint64(shard.Records - rows), uint64(shard.Records)}
+	}
+	found, err := one.first(ctx, stats, keys)
+	if err != nil {
+		return nil // it is found again by reading all rows
+	}
+	return found.last()
+}
+
+// leastSampled is from how many shards on a scan with a filter reads a sample of one. A variable for tests.
+var leastSampled = 8
 
 // topKey is a key of an order with its column.
 type topKey struct {
@@ -132,6 +213,11 @@ type topKey struct {
 }
 
 func (k topKey) path() filter.Path { return filter.Path{k.node.Name} }
+
+// mayBeNaN reports whether values of the key's type may be NaN.
+func (k topKey) mayBeNaN() bool {
+	return k.node.Basic == schema.Float32 || k.node.Basic == schema.Float64 || k.node.IsDecimal()
+}
 
 // topKeys are the first keys of the order, as far as filters can compare their values; none if reading them before the rows does not pay.
 func (p *Plan) topKeys() (keys []topKey) {

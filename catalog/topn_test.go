@@ -14,11 +14,17 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
+// smallSamples makes scans of the first rows in an order read samples of so many rows, also of few shards and with filters, until the test ends.
+func smallSamples(t *testing.T, rows int64) {
+	bytes, sample, least := topBytes, topSample, leastSampled
+	t.Cleanup(func() { topBytes, topSample, leastSampled = bytes, sample, least })
+	topSample, leastSampled = rows, 1
+}
+
 // TestTopRows: the first rows in an order are the same whether the first key is read alone before or all rows are sorted, for every type
 // that is read so, with nulls, NaN, infinities, zeros of both signs, equal values, quotes, and times beyond those of text.
 func TestTopRows(t *testing.T) {
-	was := topBytes
-	defer func() { topBytes = was }()
+	smallSamples(t, 60)
 	ctx := t.Context()
 	r := rand.New(rand.NewPCG(7, 11))
 	values := map[string][]string{
@@ -36,13 +42,14 @@ func TestTopRows(t *testing.T) {
 		}
 		values["Decimal"][i] = `"` + base64.StdEncoding.EncodeToString(d[:]) + `"`
 	}
-	used, split := map[string]int{}, map[string]int{}
+	used, split, sampled := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, typ := range []string{"Int8", "UInt64", "Int64", "Float64", "Float32", "DateTime", "Decimal", "String"} {
 		s, err := schema.Parse("id: Int64, k: " + typ + ", other: String")
 		if err != nil {
 			t.Fatal(err)
 		}
-		tbl, err := newGround(t).open(nil, nil).Create(ctx, tableName, CreateOptions{Schema: s, CreateNamespace: true})
+		c, _ := openLocal(t) // samples are read from a local store
+		tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: s, CreateNamespace: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,6 +72,9 @@ func TestTopRows(t *testing.T) {
 		}
 		for range 60 {
 			limit := 1 + r.Int64N(70)
+			if r.IntN(2) == 0 {
+				limit = 1 + r.Int64N(8)
+			}
 			o := ScanOptions{Limit: limit, Offset: r.Int64N(20), OrderBy: []OrderKey{{Column: "k", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}}}
 			switch other := (OrderKey{Column: "other", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}); r.IntN(3) {
 			case 0:
@@ -81,6 +91,9 @@ func TestTopRows(t *testing.T) {
 				p, err := tbl.Plan(ctx, o)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if keys := p.topKeys(); least == 0 && keys != nil && p.lastOfPart(ctx, nil, p.only(keys[:1]), keys[:1]) != nil {
+					sampled[typ]++
 				}
 				if narrow := *p; least == 0 {
 					if last, err := narrow.atMostLast(ctx, nil); err == nil && narrow.bound != p.bound {
@@ -104,8 +117,8 @@ func TestTopRows(t *testing.T) {
 		}
 	}
 	for typ := range values {
-		if used[typ] < 5 || split[typ] < 2 {
-			t.Errorf("%s: the key was read alone in %d of 60 scans, and rows equal to the last apart in %d", typ, used[typ], split[typ])
+		if used[typ] < 5 || split[typ] < 2 || sampled[typ] < 3 {
+			t.Errorf("%s: the key was read alone in %d of 60 scans, after a sample in %d, and rows equal to the last apart in %d", typ, used[typ], sampled[typ], split[typ])
 		}
 	}
 }
@@ -184,6 +197,109 @@ func TestTopRowsOfTies(t *testing.T) {
 		}
 		if !slices.Equal(ids, want) || stats.RowsMatched != 7 {
 			t.Errorf("%s: %v, want %v; %d rows read", order, ids, want, stats.RowsMatched)
+		}
+	}
+}
+
+// TestTopRowsReadOneShardOfTies: where a sample of one shard has as many rows as are wanted, and the bounds of the others show that none of theirs
+// comes before them, keys of no other shard are read; without ties, blocks of others are left out by their bounds.
+func TestTopRowsReadOneShardOfTies(t *testing.T) {
+	smallSamples(t, 4000)
+	topBytes = 0
+	const columns, shards, rows = "id: Int64, k: Int64, any: Int64, f: Float64, s: String", 8, 20_000
+	of, err := schema.Parse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := openLocal(t)
+	tbl, err := c.Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 5))
+	for shard := range shards {
+		var text []string
+		for i := range rows {
+			text = append(text, fmt.Sprintf(`{"id":%d,"k":%d,"any":%d,"f":%d.5,"s":"%c"}`, shard*rows+i, i%4, r.Int64N(1<<40), r.Int64N(1<<40), 'a'+i%3))
+		}
+		oneShard(t, tbl, columns, "["+strings.Join(text, ",")+"]")
+	}
+	for _, o := range []struct {
+		order        string
+		read, pruned int64 // at most so many blocks of keys are read, and at least so many left out
+	}{
+		{"k", 20, 60}, {"k desc", 20, 60}, {"s", 20, 60}, {"id desc", 20, 130}, {"any", 520, 200}, {"f desc", 520, 200}, // of 711
+	} {
+		keys, err := ParseOrder(o.order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := tbl.Plan(t.Context(), ScanOptions{Limit: 7, OrderBy: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats := ScanStats{}
+		last, err := p.lastOf(t.Context(), &stats, p.topKeys())
+		t.Logf("%s: %d blocks of keys read, %d pruned", o.order, stats.BlocksRead, stats.BlocksPruned)
+		if err != nil || last == nil || stats.BlocksRead > o.read || stats.BlocksPruned < o.pruned {
+			t.Errorf("%s: %+v, %v: %d blocks of keys read, %d pruned, want at most %d and at least %d", o.order, last, err, stats.BlocksRead,
+				stats.BlocksPruned, o.read, o.pruned)
+		}
+	}
+}
+
+// TestTopRowsAfterNaN: NaN comes first in a descending order, wherever it is, and also where a sample of another shard has as many rows as are
+// wanted: no filter finds it.
+func TestTopRowsAfterNaN(t *testing.T) {
+	smallSamples(t, 50)
+	for typ, value := range map[string]func(string) string{
+		"Float64": func(v string) string { return `"` + v + `"` },
+		"Float32": func(v string) string { return `"` + v + `"` },
+		"Decimal": func(v string) string {
+			d, err := decimal.Parse(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return `"` + base64.StdEncoding.EncodeToString(d[:]) + `"`
+		},
+	} {
+		columns := "id: Int64, f: " + typ + ", s: String"
+		of, err := schema.Parse(columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _ := openLocal(t)
+		tbl, err := c.Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for shard := range 2 {
+			var text []string
+			for i := range 200 {
+				v := fmt.Sprintf("%d.5", i)
+				if shard == 0 && i%90 == 30 {
+					v = "NaN"
+				}
+				text = append(text, fmt.Sprintf(`{"id":%d,"f":%s,"s":"x"}`, shard*200+i, value(v)))
+			}
+			oneShard(t, tbl, columns, "["+strings.Join(text, ",")+"]")
+		}
+		for _, least := range []int64{0, 1 << 40} {
+			topBytes = least
+			p, err := tbl.Plan(t.Context(), ScanOptions{Limit: 5, OrderBy: []OrderKey{{Column: "f", Descending: true}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []int64
+			for b, err := range p.Run(t.Context(), nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, b.Column(0).(*array.Int64).Int64Values()...)
+			}
+			if want := []int64{30, 120, 199, 399, 198}; !slices.Equal(ids, want) {
+				t.Errorf("%s, the key alone before %v: %v, want %v", typ, least == 0, ids, want)
+			}
 		}
 	}
 }
