@@ -120,8 +120,7 @@ func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
 	for _, n := range names {
 		ice, err := c.ice.LoadTable(ctx, n.identifier())
 		switch {
-		case errors.Is(translate(err), ErrNotFound):
-			continue // dropped since it was listed
+		case errors.Is(translate(err), ErrNotFound): // dropped since it was listed
 		case err != nil:
 			return nil, err
 		case ice.Metadata().TableUUID().String() == uuid:

@@ -1,0 +1,328 @@
+package catalog
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// lookups stands in for what a catalog shows of its tables; nil functions leave it to the real one.
+type lookups struct {
+	icecatalog.Catalog
+	load func(ident table.Identifier) error
+	list func() error
+	drop func() error
+}
+
+func (c *lookups) LoadTable(ctx context.Context, ident table.Identifier) (*table.Table, error) {
+	if c.load != nil {
+		if err := c.load(ident); err != nil {
+			return nil, err
+		}
+	}
+	return c.Catalog.LoadTable(ctx, ident)
+}
+
+func (c *lookups) ListNamespaces(ctx context.Context, parent table.Identifier) ([]table.Identifier, error) {
+	if c.list != nil {
+		if err := c.list(); err != nil {
+			return nil, err
+		}
+	}
+	return c.Catalog.ListNamespaces(ctx, parent)
+}
+
+func (c *lookups) DropTable(ctx context.Context, ident table.Identifier) error {
+	if c.drop != nil {
+		if err := c.drop(); err != nil {
+			return err
+		}
+	}
+	return c.Catalog.DropTable(ctx, ident)
+}
+
+// openLookups opens the catalog behind lookups, and creates a table, and others beside it.
+func (g *ground) openLookups(others ...string) (*Catalog, *lookups, *Table) {
+	g.t.Helper()
+	l := &lookups{}
+	c := g.open(nil, func(ice icecatalog.Catalog) icecatalog.Catalog { l.Catalog = ice; return l })
+	tbl := g.create(c)
+	for _, other := range others {
+		if _, err := c.Create(context.Background(), Name{"default", other}, CreateOptions{Schema: people()}); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	return c, l, tbl
+}
+
+// TestDropRecordsNeedAllTables: the folder of a dropped table is marked as such only if no table that the catalog shows has its UUID, and each could
+// be looked at.
+func TestDropRecordsNeedAllTables(t *testing.T) {
+	ctx := context.Background()
+	broken := errors.New("broken by a test")
+	at := func(name string, err error) func(table.Identifier) error {
+		return func(ident table.Identifier) error {
+			if ident[len(ident)-1] == name {
+				return err
+			}
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		twin   bool
+		break_ func(*lookups)
+		want   bool
+	}{
+		"healthy":                          {false, func(*lookups) {}, true},
+		"another is gone meanwhile":        {false, func(l *lookups) { l.load = at("another", icecatalog.ErrNoSuchTable) }, true},
+		"a twin":                           {true, func(*lookups) {}, false},
+		"a twin behind one that is gone":   {true, func(l *lookups) { l.load = at("another", icecatalog.ErrNoSuchTable) }, false},
+		"another can't be loaded":          {false, func(l *lookups) { l.load = at("another", broken) }, false},
+		"namespaces can't be listed":       {false, func(l *lookups) { l.list = func() error { return broken } }, false},
+		"a twin behind one not to be read": {true, func(l *lookups) { l.load = at("another", broken) }, false},
+	} {
+		g := newGround(t)
+		catalog, l, tbl := g.openLookups("another")
+		if c.twin {
+			if _, err := catalog.registrar.RegisterTable(ctx, Name{"default", "twin"}.identifier(), tbl.MetadataLocation()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.break_(l)
+		if err := catalog.Drop(ctx, tableName); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, record := range []string{tbl.VaultFolder() + droppedName, catalog.droppedAt(tbl.UUID())} {
+			if _, err := catalog.client.Stat(ctx, record); (err == nil) != c.want || err != nil && !errors.Is(err, blobio.ErrNotFound) {
+				t.Errorf("%s: the record %s: %v, want one: %v", name, record, err, c.want)
+			}
+		}
+	}
+}
+
+// TestDropReplacesAnEarlierRecord: what an earlier drop of the same table has left gives way, also if it is gone by then; where it can't be deleted, it
+// stays.
+func TestDropReplacesAnEarlierRecord(t *testing.T) {
+	ctx := context.Background()
+	for script, replaced := range map[string]bool{
+		"": true, "delete~/_dropped/ 1: lost 404": true, "delete~/_dropped/ 1: fail denied": false,
+	} {
+		g := newTimed(t)
+		c, bucket := g.faulty()
+		tbl := g.create(c)
+		earlier := dropped{Version: recordVersion, Table: "earlier", TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation(), Dropped: g.clock.Now().Add(-day).UTC()}
+		if err := c.putNote(ctx, c.droppedAt(tbl.UUID()), earlier); err != nil {
+			t.Fatal(err)
+		}
+		bucket.Play(t, script)
+		if err := c.Drop(ctx, tableName); err != nil {
+			t.Errorf("%q: %v", script, err)
+		}
+		bucket.Play(t, "")
+		var got dropped
+		if err := c.readRecord(ctx, c.droppedAt(tbl.UUID()), &got); err != nil || (got.Table == tableName.String()) != replaced {
+			t.Errorf("%q: %+v, %v", script, got, err)
+		}
+	}
+}
+
+// TestFailedDrops: a drop that fails while the table is there is an error like any other; where the table can't be loaded any more, nobody knows.
+func TestFailedDrops(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		lost, unknown bool
+	}{"the table is there": {false, false}, "the table can't be loaded": {true, true}} {
+		catalog, l, tbl := newGround(t).openLookups()
+		l.drop = func() error {
+			if c.lost {
+				l.load = func(table.Identifier) error { return icecatalog.ErrNoSuchTable }
+			}
+			return errors.New("broken by a test")
+		}
+		if err := catalog.Drop(ctx, tableName); err == nil || errors.Is(err, ErrUnknownOutcome) != c.unknown {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := catalog.client.Stat(ctx, tbl.VaultFolder()+droppedName); !errors.Is(err, blobio.ErrNotFound) {
+			t.Errorf("%s: a record of the drop: %v", name, err)
+		}
+	}
+}
+
+// TestRegisteredTablesThatCantBeRead: a listing of all tables, by loading them, leaves out none that could not be loaded.
+func TestRegisteredTablesThatCantBeRead(t *testing.T) {
+	ctx := context.Background()
+	broken := errors.New("broken by a test")
+	catalog, l, tbl := newGround(t).openLookups("another", "third")
+	if catalog.sql == nil {
+		t.Fatal("the tables are not listed by a query")
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if all, err := catalog.registered(ended); err == nil {
+		t.Errorf("a query that was not made: %+v", all)
+	}
+	catalog.sql = nil // as if the catalog had to load them
+	for _, c := range []struct {
+		load, list error
+		want       int
+	}{{nil, nil, 3}, {icecatalog.ErrNoSuchTable, nil, 2}, {broken, nil, 0}, {nil, broken, 0}} {
+		l.load = func(ident table.Identifier) error {
+			if ident[len(ident)-1] == "another" {
+				return c.load
+			}
+			return nil
+		}
+		l.list = func() error { return c.list }
+		all, err := catalog.registered(ctx)
+		if len(all) != c.want || (err == nil) != (c.want > 0) {
+			t.Errorf("%v, %v: %+v, %v", c.load, c.list, all, err)
+		}
+		for _, r := range all {
+			if r.name == "" || r.uuid == "" {
+				t.Errorf("%v, %v: %+v", c.load, c.list, r)
+			}
+		}
+		if err := tbl.sharesFiles(ctx); (err == nil) != (c.want > 0) {
+			t.Errorf("%v, %v: %v", c.load, c.list, err)
+		}
+	}
+}
+
+// TestSharingOfFolders: another table has a part in a table's folders by its UUID, location, metadata, vault or adopted folders, not by others.
+func TestSharingOfFolders(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create(g.open(nil, nil))
+	vault, metadata := realFolder(tbl.VaultFolder()), realFolder(tbl.metadataFolder())
+	for name, c := range map[string]struct {
+		r    registeredTable
+		want bool
+	}{
+		"another table":          {registeredTable{uuid: "u", metadata: "mem://x/y/metadata/1.json", location: "mem://x/y"}, false},
+		"its metadata elsewhere": {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", location: "mem://x/y", written: "mem://x/z"}, false},
+		"metadata here":          {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", location: "mem://x/y", written: metadata}, true},
+		"a metadata file here":   {registeredTable{metadata: metadata + "1.json"}, true},
+		"one of no folder":       {registeredTable{metadata: "1.json"}, false},
+		"the UUID":               {registeredTable{uuid: tbl.UUID(), metadata: "mem://x/z/1.json"}, true},
+		"the location":           {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", location: tbl.Location() + "/"}, true},
+		"an adopted folder":      {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", adopted: []string{"mem://x/a/", vault}}, true},
+		"another adopted folder": {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", adopted: []string{"mem://x/a/"}}, false},
+	} {
+		if with := c.r.sharing(tbl, vault, metadata); (with != "") != c.want {
+			t.Errorf("%s: %q", name, with)
+		}
+	}
+}
+
+// TestRealFolders: symbolic links are resolved, also above what is not there.
+func TestRealFolders(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "real"), 0o700), os.Symlink("real", filepath.Join(dir, "link"))); err != nil {
+		t.Skip("no symbolic links: ", err)
+	}
+	for in, want := range map[string]string{
+		"file://" + dir + "/link":          "file://" + dir + "/real/",
+		"file://" + dir + "/link/a/b/":     "file://" + dir + "/real/a/b/",
+		"file://" + dir + "/other//a":      "file://" + dir + "/other/a/",
+		"file://" + dir + "/other/../link": "file://" + dir + "/real/",
+		"mem://a//b/c":                     "mem://a/b/c/",
+	} {
+		if got := realFolder(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestUUIDOfMetadata: the member of the object itself, whatever stands before and behind it.
+func TestUUIDOfMetadata(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"table-uuid":"AbC"}`: "abc", `{"a":{"table-uuid":"x"},"b":[{}],"table-uuid":"y","c":1}`: "y", `{"table-uuid":"y","c":`: "y",
+		``: "", `[]`: "", `[{"table-uuid":"y"}]`: "", `"table-uuid"`: "", `{}`: "", `{"a":"table-uuid"}`: "", `{"table-uuid":5}`: "", `{"a":`: "", `{"a":}`: "",
+		`{"a"`: "",
+	} {
+		if got := uuidIn([]byte(text)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestUnpackedMetadata: a compressed file is unpacked up to the limit, and one that only has the name is refused.
+func TestUnpackedMetadata(t *testing.T) {
+	packed := func(n int) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(bytes.Repeat([]byte("x"), n)); err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	for name, c := range map[string]struct {
+		at   string
+		file []byte
+		want int // the length, -1 for an error
+	}{
+		"plain":             {"1.metadata.json", []byte("xxx"), 3},
+		"gzip":              {"1.gz.metadata.json", packed(99), 99},
+		"gzip unannounced":  {"1.metadata.json", packed(99), 99},
+		"up to the limit":   {"1.gz.metadata.json", packed(100), 100},
+		"beyond it":         {"1.gz.metadata.json", packed(101), -1},
+		"cut":               {"1.gz.metadata.json", packed(99)[:20], -1},
+		"plain, named gzip": {"1.gz.metadata.json", []byte("xxx"), -1},
+		"plain, named zstd": {"1.zstd.metadata.json", []byte("xxxx"), -1},
+	} {
+		text, err := unpackMetadata(c.at, c.file, 100)
+		if (err != nil) != (c.want < 0) || err == nil && len(text) != c.want {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+	}
+}
+
+// TestAges: days and durations of Go, not negative; a retention is not nothing either.
+func TestAges(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	tbl := g.create(g.catalog(nil))
+	most := math.MaxInt64 / int64(day)
+	for text, want := range map[string]time.Duration{
+		"7d": 7 * day, "0d": 0, "36h": 36 * time.Hour, "0s": 0, fmt.Sprint(most, "d"): time.Duration(most) * day,
+		fmt.Sprint(most+1, "d"): -1, "-1d": -1, "-1h": -1, "d": -1, "a while": -1,
+	} {
+		d, err := ParseAge(text)
+		if (err != nil) != (want < 0) || err == nil && d != want {
+			t.Errorf("%s: %v, %v", text, d, err)
+		}
+		if err := tbl.SetProperties(ctx, map[string]string{RetentionProperty: text}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := tbl.Retention(); errors.Is(err, ErrInvalid) != (want <= 0) || err == nil && d != want {
+			t.Errorf("a retention of %s: %v, %v", text, d, err)
+		}
+	}
+	// A shard is as old as its youngest record, and goes once that is older, by one tick.
+	created := g.clock.Now().UTC()
+	ingest(t, tbl, IngestOptions{CreationTime: created}, rows(0, 3))
+	g.clock.Advance(created.Add(day).Sub(g.clock.Now()))
+	for i, want := range []int64{1, 0} {
+		if _, err := tbl.DropOlder(ctx, day, DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := tbl.Describe().Shards; got != want {
+			t.Errorf("%d ticks older than a day: %d shards", i, got)
+		}
+		g.clock.Advance(100 * time.Nanosecond)
+	}
+}
