@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -152,9 +153,10 @@ func (in *inference) sniffHeader(t *texts, d csvDialect, names map[string]int) b
 
 // looksLikeHeader reports whether the first record names the fields of the others: whether none of its fields is a
 // number, a time or the like where the fields below it are of the same kind, and written alike: names in quotes above numbers without
-// stay names. Numbers behind a first field that is empty, as the head of a column of row names is, are names too if they count up.
+// stay names. Numbers behind a first field that is empty, as the head of a column of row names is, are names too if they count up, and so are
+// years behind texts.
 func (in *inference) looksLikeHeader(first *csvRecord, below []csvRecord) bool {
-	if in.countsUp(first, below) {
+	if in.countsUp(first, below) || in.yearsAbove(first, below) {
 		return true
 	}
 	for i := range first.cells {
@@ -199,6 +201,42 @@ func (in *inference) countsUp(first *csvRecord, below []csvRecord) bool {
 		}
 	}
 	return true
+}
+
+// yearsAbove reports whether a record is one text or more and then at least two years that go up by one, above records of which none has
+// years alone there: so tables with a column for each year are written. One more field that is empty may follow, as in those of the World Bank.
+func (in *inference) yearsAbove(first *csvRecord, below []csvRecord) bool {
+	from, to := 0, len(first.cells)
+	for from < to && in.kindOf(first, from) == kindText && !in.isInstant(first.cell(from)) {
+		from++
+	}
+	if to > 0 && len(first.cell(to-1)) == 0 {
+		to--
+	}
+	if from == 0 || to-from < 2 || len(below) == 0 {
+		return false
+	}
+	before, ok := year(first, from)
+	for i := from + 1; ok && i < to; i++ {
+		var n int64
+		n, ok = year(first, i)
+		ok = ok && n == before+1
+		before = n
+	}
+	return ok && !slices.ContainsFunc(below, func(r csvRecord) bool {
+		for i := from; i < min(to, len(r.cells)); i++ {
+			if _, ok := year(&r, i); !ok {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// year is the value of a field that may be a year of statistics.
+func year(r *csvRecord, i int) (int64, bool) {
+	n, ok := plainInteger(bytes.Trim(r.cell(i), " "))
+	return n, ok && 1700 <= n && n <= 2200
 }
 
 // kindOf is the kind of a field; kindNone if it stands for null.

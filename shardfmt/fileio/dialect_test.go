@@ -149,6 +149,12 @@ func TestDialects(t *testing.T) {
 		// Headers of numbers.
 		{"a.csv", "\"1970\",\"1980\"\n5,6\n7,8\n", options{}, `{"1970":5,"1980":6}|{"1970":7,"1980":8}`},
 		{"a.csv", ",1970,1971,1972\nx,1,2,3\ny,4,5,6\n", options{}, `{"column1":"x","1970":1,"1971":2,"1972":3}|{"column1":"y","1970":4,"1971":5,"1972":6}`},
+		{"a.csv", "year,1990,1991\nGermany,5,6\nPeru,,7\n", options{}, `{"year":"Germany","1990":5,"1991":6}|{"year":"Peru","1990":null,"1991":7}`},
+		{"a.csv", "name,code,1990,1991,\nPeru,PER,1990.5,1991,\n", options{}, `{"name":"Peru","code":"PER","1990":1990.5,"1991":1991,"column5":null}`},
+		{"a.csv", "fair,1990,1991\ngames,1995,1996\n", options{}, `{"column1":"fair","column2":1990,"column3":1991}|{"column1":"games","column2":1995,"column3":1996}`},
+		{"a.csv", "fair,1990,1992\ngames,5,6\n", options{}, `{"column1":"fair","column2":1990,"column3":1992}|{"column1":"games","column2":5,"column3":6}`},
+		{"a.csv", "a,1,2\nb,3,5\n", options{}, `{"column1":"a","column2":1,"column3":2}|{"column1":"b","column2":3,"column3":5}`},
+		{"a.csv", "a,1990\nb,3\n", options{}, `{"column1":"a","column2":1990}|{"column1":"b","column2":3}`},
 		{"a.csv", "1,2\n3,4\n", options{}, `{"column1":1,"column2":2}|{"column1":3,"column2":4}`},
 		{"a.csv", "\"1\",\"2\"\n\"3\",\"4\"\n", options{}, `{"column1":1,"column2":2}|{"column1":3,"column2":4}`},
 	} {
