@@ -267,3 +267,16 @@ func TestDescribeShowsTheSizeOfTheArrowSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadWithoutEqualsSign: the number behind --head and a blank is an argument, and the error states how to write it.
+func TestHeadWithoutEqualsSign(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"scan", "t", "--head", "7"}, {"scan", "--head", "7", "t"}} {
+		if code, said := runIn(t, args...); code != exitUsage || !strings.Contains(said, "--head=7") {
+			t.Errorf("%v: exit %d: %s", args, code, said)
+		}
+	}
+	if code, said := runIn(t, "scan", "t", "7"); code != exitUsage || !strings.Contains(said, "got 2 arguments") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}

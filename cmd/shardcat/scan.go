@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
@@ -36,7 +38,13 @@ func (a *app) scanCommand() *cobra.Command {
 		Short: "Print or count rows of a table, or explain pruning",
 		Example: `  shardcat scan flights --where "origin = 'JFK' AND dep_delay > 60" --order-by "dep_delay desc" --limit 5
   shardcat scan flights --select carrier,dep_delay --format parquet > delays.parquet`,
-		Args: between(0, 1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			i := slices.IndexFunc(args, func(arg string) bool { _, err := strconv.ParseUint(arg, 10, 63); return err == nil })
+			if len(args) == 2 && i >= 0 && cmd.Flags().Changed("head") {
+				return usagef("--head takes its value after an equals sign: --head=%s", args[i])
+			}
+			return between(0, 1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkCounts(cmd, "limit", "offset", "sample", "head"); err != nil {
 				return err
