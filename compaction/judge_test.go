@@ -236,6 +236,10 @@ func TestWhatIsMergedTogether(t *testing.T) {
 		if len(c.candidates) != 2 {
 			t.Errorf("%s: %d shards", key, len(c.candidates))
 		}
+		var one candidate
+		if p.kept.read(c.candidates[0], &one); c.deleted != (one.deleted > 0) {
+			t.Errorf("%s: a class of deleted records: %v, its first shard has %d", key, c.deleted, one.deleted)
+		}
 	}
 }
 
@@ -735,6 +739,14 @@ func TestWhatIsWrittenAnew(t *testing.T) {
 		if got := p.rebuiltAlready(&run{inputs: []place{at}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+		p.specID = 3
+		for spec, left := range map[int]bool{3: c.want, 4: false} {
+			p.plan = &Plan{Left: map[string]int{}}
+			p.close(&class{need: asked, specID: spec}, &run{policy: &p.policy, inputs: []place{at}}, "")
+			if len(p.plan.Left) > 0 != left || len(p.plan.Groups) > 0 == left {
+				t.Errorf("%s, partition spec %d: left %v, %d groups", name, spec, p.plan.Left, len(p.plan.Groups))
+			}
+		}
 	}
 }
 
@@ -795,5 +807,55 @@ func TestWatchedColumns(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// TestRunsThatLimitsEnd: a run that is below half of the targets counts for what is not met where a limit ends it, but the number of inputs.
+func TestRunsThatLimitsEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		need          need
+		policy        func(*Policy)
+		first, second func(*manifest.Entry)
+		want          map[string]int
+	}{
+		"stripes":           {noNeed, nil, nil, func(e *manifest.Entry) { e.Stripes = 10 }, map[string]int{"max-stripes": 1}},
+		"half the records":  {noNeed, nil, func(e *manifest.Entry) { e.Records = 50 }, func(e *manifest.Entry) { e.Stripes = 10 }, map[string]int{}},
+		"records":           {noNeed, nil, nil, func(e *manifest.Entry) { e.Records = 91 }, map[string]int{}},
+		"inputs":            {noNeed, func(p *Policy) { p.MaxInputs = 1 }, nil, nil, map[string]int{}},
+		"another need":      {askedPack, nil, nil, func(e *manifest.Entry) { e.Stripes = 10 }, map[string]int{}},
+		"nothing is beyond": {noNeed, nil, nil, nil, map[string]int{}},
+	} {
+		p := plannerOf(smallPolicy(c.policy))
+		p.group(&class{need: c.need, candidates: []place{p.kept.add(small(1, c.first)), p.kept.add(small(2, c.second))}})
+		if !maps.Equal(p.capped, c.want) {
+			t.Errorf("%s: %v, want %v", name, p.capped, c.want)
+		}
+	}
+}
+
+// TestFailedPlans: a policy that is refused, and a manifest that can't be read, end a plan.
+func TestFailedPlans(t *testing.T) {
+	g := newGround(t)
+	fill(t, g.create(), 2)
+	c, bucket := g.openFaulty()
+	tbl, err := c.Load(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan, err := NewPlan(ctx, tbl, Policy{MinInputs: -1}); err == nil {
+		t.Errorf("%+v", plan)
+	}
+	bucket.Play(t, "any 1: fail denied")
+	if plan, err := NewPlan(ctx, tbl, Policy{}); !errors.Is(err, blobio.ErrDenied) {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	bucket.Play(t, "")
+	plan, err := NewPlan(ctx, tbl, Policy{})
+	if err != nil || len(plan.Groups) != 1 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	bucket.Play(t, "any 1: fail denied")
+	if part, err := plan.Groups[0].part(ctx, tbl); !errors.Is(err, blobio.ErrDenied) {
+		t.Errorf("%+v, %v", part, err)
 	}
 }

@@ -184,6 +184,10 @@ func TestSmallest(t *testing.T) {
 		{[]int64{1, 2, 4, 8, 16, 32, 64, 128}, 8}, // nothing doubles: all
 		{[]int64{5, 5, 5, 5, full / 4, full / 4, full / 4, full}, 4},
 		{slices.Repeat([]int64{full / 8}, 64), 64},
+		{[]int64{1, 2, 4, 8, 16, 32, 64, full + 1}, 8},                                                 // larger than what is written
+		{[]int64{1, 1, 1, 1, 1, 1, 1, 1, 100, 300, 900, 2700, 8100, 24300, 72900, 218700, 656100}, 17}, // less than half are alike
+		{[]int64{1, 1, 1, 1, 1, 1, 1, 1, 100, 300, 900, 2700, 8100, 24300, 72900, 218700}, 8},          // half
+		{[]int64{0, 5}, 2},
 	} {
 		if got := smallest(c.records); got != c.want {
 			t.Errorf("%v: %d, want %d", c.records, got, c.want)
