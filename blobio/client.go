@@ -51,8 +51,8 @@ type mount struct {
 	query  string // the options it was mounted with
 	bucket Bucket
 	limits []string       // of the driver
-	prober ChecksumProber // the driver, nil if it is none
-	linked Linked         // the driver, nil if it is none
+	prober checksumProber // the driver, nil if it is none
+	linked linked         // the driver, nil if it is none
 	lender Lender         // the driver with its counters, nil if it is none
 	scopes *scoped        // folders with credentials of their own, nil where there are none
 	local  bool
@@ -158,7 +158,7 @@ func locate(bucket Bucket, u *url.URL) (urlresolve.Location, error) {
 	plain := *u
 	plain.RawQuery, plain.ForceQuery = "", false
 	base, path := plain.Scheme+"://"+authority(&plain)+"/", strings.TrimPrefix(plain.EscapedPath(), "/")
-	if l, ok := bucket.(Locator); ok {
+	if l, ok := bucket.(locator); ok {
 		base = l.Location()
 	}
 	return urlresolve.Parse(base + path)
@@ -171,8 +171,8 @@ func authority(u *url.URL) string {
 	return u.Host
 }
 
-// Locator is a Bucket whose canonical URL does not follow from the URL it was opened by.
-type Locator interface {
+// locator is a Bucket whose canonical URL does not follow from the URL it was opened by.
+type locator interface {
 	// Location is the canonical URL of the bucket, with its trailing slash.
 	Location() string
 }
@@ -192,8 +192,8 @@ func (c *Client) Limits(ctx context.Context, url string) ([]string, error) {
 	return m.limits, nil
 }
 
-// ChecksumProber is a Bucket that can find out whether its store compares uploads with their checksums.
-type ChecksumProber interface {
+// checksumProber is a Bucket that can find out whether its store compares uploads with their checksums.
+type checksumProber interface {
 	// ProbeChecksum sends an object under a free key with a checksum that is not its own, and reports
 	// whether the store refused it for that. If it did not, the object may be there. A driver that can't find
 	// out returns errors.ErrUnsupported.
@@ -220,8 +220,8 @@ func (c *Client) ProbeChecksum(ctx context.Context, url string) (checked, known 
 	return checked, true, wrap("create", url, err)
 }
 
-// Linked is a Bucket in which a name may be a symbolic link.
-type Linked interface {
+// linked is a Bucket in which a name may be a symbolic link.
+type linked interface {
 	// LeadsOut reports whether there is an object at a key that, seen through links, lies in none of the folders.
 	LeadsOut(key string, folders []string) bool
 }
@@ -296,7 +296,7 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 	local := ok && l.Local()
 	store := new(tally)
 	m := &mount{root: root, local: local, tally: store}
-	m.prober, _ = bucket.(ChecksumProber)
+	m.prober, _ = bucket.(checksumProber)
 	below := bucket
 	if !local {
 		m.scopes = &scoped{Bucket: bucket}
@@ -307,11 +307,11 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 	}
 	counts := &counted{bucket: below, core: c.core, store: store, local: local}
 	m.bucket = counts
-	m.linked, _ = bucket.(Linked)
+	m.linked, _ = bucket.(linked)
 	if l, ok := bucket.(Limited); ok {
 		m.limits = l.Limits()
 	}
-	if n, ok := bucket.(Nearby); ok {
+	if n, ok := bucket.(nearby); ok {
 		m.nearby = n.Nearby()
 	}
 	if local {

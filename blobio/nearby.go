@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Nearby is a Bucket that can report whether its requests cost next to nothing beside the bytes that they give, as those of files do:
+// nearby is a Bucket that can report whether its requests cost next to nothing beside the bytes that they give, as those of files do:
 // who reads much then requests little at a time, into memory that stays in the processor's caches.
-type Nearby interface {
+type nearby interface {
 	Nearby() bool
 }
 

@@ -270,7 +270,7 @@ func (s *scoped) ProbeChecksum(ctx context.Context, key string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	prober, ok := b.(ChecksumProber)
+	prober, ok := b.(checksumProber)
 	if !ok {
 		return false, errors.ErrUnsupported
 	}

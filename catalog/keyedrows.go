@@ -17,8 +17,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 )
 
-// RowNamer is a RecordSource that can report where a row comes from.
-type RowNamer interface {
+// rowNamer is a RecordSource that can report where a row comes from.
+type rowNamer interface {
 	// RowName names a row, by its number from 0 on over all that the source has given, by its file and place there.
 	RowName(row int64) string
 }
@@ -119,7 +119,7 @@ func (d *keyedRows) addKeys(b arrow.RecordBatch, sorter *extsort.Sorter) error {
 
 // rowName names a row of the delivery.
 func (d *keyedRows) rowName(row int64) string {
-	if n, ok := d.source.(RowNamer); ok {
+	if n, ok := d.source.(rowNamer); ok {
 		if name := n.RowName(row); name != "" {
 			return name
 		}

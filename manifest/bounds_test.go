@@ -106,17 +106,17 @@ func TestCutBinary(t *testing.T) {
 func TestBoundValues(t *testing.T) {
 	dt := &schema.Node{Basic: schema.DateTime}
 	r := between(u64(epochTicks+15), u64(epochTicks+15))
-	low, high := BoundValue(dt, encodeBound(dt, r.low, false)), BoundValue(dt, encodeBound(dt, r.high, true))
+	low, high := boundValue(dt, encodeBound(dt, r.low, false)), boundValue(dt, encodeBound(dt, r.high, true))
 	if low.Int != epochTicks+10 || high.Int != epochTicks+20 {
 		t.Errorf("time bounds %d, %d do not enclose the value", low.Int, high.Int)
 	}
 	u := &schema.Node{Basic: schema.Int64}
-	if v := BoundValue(u, encodeBound(u, u64(math.MaxUint64), true)); v.Uint != math.MaxUint64 {
+	if v := boundValue(u, encodeBound(u, u64(math.MaxUint64), true)); v.Uint != math.MaxUint64 {
 		t.Errorf("unsigned bound %d", v.Uint)
 	}
 	for _, n := range []*schema.Node{dt, {Basic: schema.Float32}, {Basic: schema.Boolean}, {Basic: schema.Int8, Signed: true}} {
 		for _, b := range [][]byte{{}, {1, 2, 3}, bytes.Repeat([]byte{0xff}, 17)} {
-			if v := BoundValue(n, b); v != nil {
+			if v := boundValue(n, b); v != nil {
 				t.Errorf("%s: bytes %x became %+v", n.Basic, b, v)
 			}
 		}

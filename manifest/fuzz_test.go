@@ -43,7 +43,7 @@ func FuzzBounds(f *testing.F) {
 	nodes, _ := every()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, n := range nodes {
-			if BoundValue(n, b) == nil && b == nil {
+			if boundValue(n, b) == nil && b == nil {
 				continue
 			}
 			low, high := encodeBound(n, b, false), encodeBound(n, b, true)

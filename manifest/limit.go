@@ -8,9 +8,9 @@ import (
 	"github.com/apache/iceberg-go"
 )
 
-// MaxSchemaBytes is how large the schema of a table may be as Iceberg's JSON: every manifest carries it in its head, and
+// maxSchemaBytes is how large the schema of a table may be as Iceberg's JSON: every manifest carries it in its head, and
 // readers of Avro take no larger value there. Short names of plain columns make it some 17,800 columns.
-const MaxSchemaBytes = 1 << 20
+const maxSchemaBytes = 1 << 20
 
 // ErrTooManyColumns is a schema of more than MaxSchemaBytes.
 var ErrTooManyColumns = errors.New("too many columns for a table")
@@ -21,9 +21,9 @@ func CheckSize(s *iceberg.Schema) error {
 	if err != nil {
 		return err
 	}
-	if len(text) > MaxSchemaBytes {
+	if len(text) > maxSchemaBytes {
 		return fmt.Errorf("%w: the schema of %d columns takes %d bytes of the %d that a manifest holds (some 17,800 columns with short names): leave some out with a --schema that names those to keep and --unknown-fields drop, or keep objects with many keys whole as Dynamic",
-			ErrTooManyColumns, s.NumFields(), len(text), MaxSchemaBytes)
+			ErrTooManyColumns, s.NumFields(), len(text), maxSchemaBytes)
 	}
 	return nil
 }

@@ -39,8 +39,8 @@ const (
 	DraftWire
 	// Adopted: its objects lie outside the table's vault; they are read and never swept.
 	Adopted
-	// UnknownFields: the metadata has protobuf fields that only a verbatim copy keeps.
-	UnknownFields
+	// unknownFields: the metadata has protobuf fields that only a verbatim copy keeps.
+	unknownFields
 )
 
 // Has reports whether all of want are set.

@@ -120,7 +120,7 @@ type valueRange struct {
 
 // sourceStats are the statistics of values of a column that lie in r, nil if r excludes none.
 func (t *TableSchema) sourceStats(id int, r valueRange) *filter.Stats {
-	low, high := BoundValue(t.nodes[id], r.low), BoundValue(t.nodes[id], r.high)
+	low, high := boundValue(t.nodes[id], r.low), boundValue(t.nodes[id], r.high)
 	if low == nil && high == nil {
 		return nil
 	}

@@ -117,7 +117,7 @@ func TestBoundsReadBack(t *testing.T) {
 		{"Decimal", &schema.Node{Basic: schema.FixedSizeBinary, FixedSize: 16, Ext: &schema.Extension{Label: schema.LabelDecimal}}, make([]byte, 16), nil},
 		{"fixed", &schema.Node{Basic: schema.FixedSizeBinary, FixedSize: 1}, []byte{7}, filter.Value{Bytes: []byte{7}}},
 	} {
-		got := BoundValue(c.n, c.b)
+		got := boundValue(c.n, c.b)
 		if want, ok := c.want.(filter.Value); (got != nil) != ok || ok && !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}

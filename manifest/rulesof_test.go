@@ -180,8 +180,8 @@ func TestJobsOfASnapshot(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for name, p := range map[string]map[string]string{"one job": alone.Summary.Properties, "none": none.Summary.Properties} {
-		if _, has := p[MoreJobIDsKey]; has {
-			t.Errorf("%s: %s is set", name, MoreJobIDsKey)
+		if _, has := p[moreJobIDsKey]; has {
+			t.Errorf("%s: %s is set", name, moreJobIDsKey)
 		}
 	}
 }

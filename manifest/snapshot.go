@@ -20,15 +20,15 @@ import (
 // JobIDKey is the snapshot property that names the job a snapshot was made by. A job is committed at most once.
 const JobIDKey = "shardcat.job-id"
 
-// MoreJobIDsKey is the snapshot property that names the further jobs of a snapshot that several appends share, separated by commas.
-const MoreJobIDsKey = "shardcat.more-job-ids"
+// moreJobIDsKey is the snapshot property that names the further jobs of a snapshot that several appends share, separated by commas.
+const moreJobIDsKey = "shardcat.more-job-ids"
 
 // HasJob reports whether a snapshot with these properties was made by a job, alone or together with others.
 func HasJob(properties map[string]string, id string) bool {
 	if properties[JobIDKey] == id {
 		return true
 	}
-	for more := properties[MoreJobIDsKey]; more != ""; {
+	for more := properties[moreJobIDsKey]; more != ""; {
 		var next string
 		if next, more, _ = strings.Cut(more, ","); next == id {
 			return true
@@ -43,7 +43,7 @@ func JobsOf(properties map[string]string) []string {
 	if id := properties[JobIDKey]; id != "" {
 		jobs = append(jobs, id)
 	}
-	if more := properties[MoreJobIDsKey]; more != "" {
+	if more := properties[moreJobIDsKey]; more != "" {
 		jobs = append(jobs, strings.Split(more, ",")...)
 	}
 	return jobs
@@ -55,8 +55,8 @@ var (
 	ErrInputGone = errors.New("an input is no longer part of the table")
 	// ErrDuplicate: a path to be added is already live. No path is ever used twice.
 	ErrDuplicate = errors.New("already part of the table")
-	// ErrRowsChanged: a replace would change the number of rows.
-	ErrRowsChanged = errors.New("a replace must keep the number of rows")
+	// errRowsChanged: a replace would change the number of rows.
+	errRowsChanged = errors.New("a replace must keep the number of rows")
 )
 
 // Change is one write to a table.
@@ -204,7 +204,7 @@ func (s *stager) stage() error {
 // checkRows holds a replace to its promise.
 func (s *stager) checkRows() error {
 	if t := s.totals; s.change.Operation == table.OpReplace && t.added.records != t.removed.records {
-		return fmt.Errorf("%w: %d rows removed, %d added", ErrRowsChanged, t.removed.records, t.added.records)
+		return fmt.Errorf("%w: %d rows removed, %d added", errRowsChanged, t.removed.records, t.added.records)
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (s *stager) write(path string, fill func(io.FileWriter) error) error {
 		}
 		return nil
 	}
-	if _, ok := s.FS.(AheadIO); !ok { // not known to take several files at a time
+	if _, ok := s.FS.(aheadIO); !ok { // not known to take several files at a time
 		return end()
 	}
 	if s.writes == nil {
@@ -289,7 +289,7 @@ func (s *stager) summary() *table.Summary {
 		properties[JobIDKey] = s.change.JobID
 	}
 	if len(s.change.MoreJobIDs) > 0 {
-		properties[MoreJobIDsKey] = strings.Join(s.change.MoreJobIDs, ",")
+		properties[moreJobIDsKey] = strings.Join(s.change.MoreJobIDs, ",")
 	}
 	return &table.Summary{Operation: s.change.Operation, Properties: properties}
 }

@@ -226,7 +226,7 @@ func TestRefusedChanges(t *testing.T) {
 		want   error
 	}{
 		"unknown input":   {Change{Operation: table.OpReplace, Add: []*Entry{merged}, Remove: []string{"file:///x"}}, ErrInputGone},
-		"fewer rows":      {Change{Operation: table.OpReplace, Add: []*Entry{merged}, Remove: []string{fake(1).Path, fake(2).Path}}, ErrRowsChanged},
+		"fewer rows":      {Change{Operation: table.OpReplace, Add: []*Entry{merged}, Remove: []string{fake(1).Path, fake(2).Path}}, errRowsChanged},
 		"path used twice": {Change{Operation: table.OpAppend, Add: []*Entry{fake(2)}, CheckDuplicates: true}, ErrDuplicate},
 		"replaced twice":  {Change{Operation: table.OpReplace, Add: []*Entry{fake(2)}, Remove: []string{fake(2).Path}}, ErrDuplicate},
 	} {

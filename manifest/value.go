@@ -8,8 +8,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// BoundValue is Bound as filters take it: nil if the bytes are no value of that type.
-func BoundValue(n *schema.Node, b []byte) *filter.Value {
+// boundValue is Bound as filters take it: nil if the bytes are no value of that type.
+func boundValue(n *schema.Node, b []byte) *filter.Value {
 	v, ok := Bound(n, b)
 	if !ok {
 		return nil

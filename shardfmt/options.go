@@ -21,8 +21,8 @@ const (
 	Auto = Layout(shardwriter.Auto)
 )
 
-// AutoLimit is the number of bytes of data from which on Auto writes stripes apart: one request reads as much.
-const AutoLimit = shardwriter.AutoLimit
+// autoLimit is the number of bytes of data from which on Auto writes stripes apart: one request reads as much.
+const autoLimit = shardwriter.AutoLimit
 
 var layoutNames = [...]string{TwoLevel: "two-level", Single: "single", Auto: "auto"}
 

@@ -165,7 +165,7 @@ func isUnescaped(c byte) bool {
 // Redact makes a URL or reference fit for a log: it keeps scheme, host and path, and drops user, password,
 // query and fragment. It works on any text and errs on the side of dropping.
 func Redact(raw string) string {
-	if len(raw) > MaxLength { // no reference; where its secrets end is not worth finding out
+	if len(raw) > maxLength { // no reference; where its secrets end is not worth finding out
 		return schemeStart().FindString(raw[:32]) + "…"
 	}
 	if i := queryStart().FindStringIndex(raw); i != nil {

@@ -13,8 +13,8 @@ func checkText(ref string) error {
 	switch {
 	case ref == "":
 		return refuse(ref, "empty")
-	case len(ref) > MaxLength:
-		return refuse(ref, "longer than "+strconv.Itoa(MaxLength)+" bytes")
+	case len(ref) > maxLength:
+		return refuse(ref, "longer than "+strconv.Itoa(maxLength)+" bytes")
 	case !utf8.ValidString(ref):
 		return refuse(ref, "not UTF-8")
 	case strings.ContainsAny(ref, "?#"):

@@ -27,12 +27,12 @@ import (
 	"strings"
 )
 
-// MaxLength of a reference in bytes: an object key has at most 1,024 bytes on every store, 3,072 when each is
+// maxLength of a reference in bytes: an object key has at most 1,024 bytes on every store, 3,072 when each is
 // escaped; the rest is for scheme and bucket.
-const MaxLength = 4096
+const maxLength = 4096
 
 // tooLong is why a reference is refused that is within MaxLength itself: nobody could follow what it resolves to.
-var tooLong = "its URL is longer than " + strconv.Itoa(MaxLength) + " bytes"
+var tooLong = "its URL is longer than " + strconv.Itoa(maxLength) + " bytes"
 
 // ErrRefused is matched (errors.Is) by every error of this package: the reference is malformed, or names what
 // it must not.
@@ -130,7 +130,7 @@ func ResolveIn(container, ref string, p Policy) (canonicalURL string, err error)
 		return "", err
 	}
 	canonical := l.String()
-	if len(canonical) > MaxLength {
+	if len(canonical) > maxLength {
 		return "", refuse(ref, tooLong)
 	}
 	if strings.HasPrefix(canonical, container) {
@@ -155,7 +155,7 @@ func resolveRelative(container, ref string) (string, error) {
 		return "", refuse(ref, "a drive letter")
 	}
 	canonical := container + normalPath(ref)
-	if len(canonical) > MaxLength {
+	if len(canonical) > maxLength {
 		return "", refuse(ref, tooLong)
 	}
 	return canonical, nil

@@ -110,7 +110,7 @@ func TestRefused(t *testing.T) {
 		"http://①⑥⑨.254.169.254/x", "http://0.0.0.0/x", "http://0/x",
 		// Bytes that are not text.
 		"d/\x00", "\x00", "d\nf", "d\tf", "\x7f", "d%00f", "d%0af", "d%7F", "\xff\xfe", "d%ff", "d/%", "d/%zz", "d/%4", "\u202egpj.f",
-		"d%E2%80%AEf", "f ", " f", "\u200bf", "\ufefff", strings.Repeat("a", 1<<20), strings.Repeat("}", 2000), strings.Repeat("a", MaxLength), "s3://bucket/tables/t/" + strings.Repeat("a", 1<<20),
+		"d%E2%80%AEf", "f ", " f", "\u200bf", "\ufefff", strings.Repeat("a", 1<<20), strings.Repeat("}", 2000), strings.Repeat("a", maxLength), "s3://bucket/tables/t/" + strings.Repeat("a", 1<<20),
 	} {
 		got, err := Resolve(s3Root, ref, policy)
 		if err == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 )
 
-// DefaultMaxMemory is the most bytes of one Arrow IPC message, which is read and unpacked whole.
-const DefaultMaxMemory = 1 << 30
+// defaultMaxMemory is the most bytes of one Arrow IPC message, which is read and unpacked whole.
+const defaultMaxMemory = 1 << 30
 
 // arrowStream reads Arrow IPC, a stream or a file.
 type arrowStream struct {

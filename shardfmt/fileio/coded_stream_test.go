@@ -137,7 +137,7 @@ func TestSourceOfCodes(t *testing.T) {
 		}
 		return src
 	}
-	coded, plain := open(b).(CodedSource), open(b)
+	coded, plain := open(b).(codedSource), open(b)
 	defer coded.Close()
 	defer plain.Close()
 	dictionaries, rows := 0, int64(0)
@@ -192,7 +192,7 @@ func TestSourceReusesMemory(t *testing.T) {
 			}
 		}
 	}
-	places, src := map[*int64]bool{}, open().(CodedSource)
+	places, src := map[*int64]bool{}, open().(codedSource)
 	for at := 0; at < rows; at += 1000 {
 		b, err := src.NextCoded(t.Context())
 		if err != nil {

@@ -25,8 +25,8 @@ const (
 	Windows1252  Encoding = "windows-1252"
 )
 
-// Encodings are those that can be requested.
-var Encodings = []Encoding{UTF8, UTF16LE, UTF16BE, Latin1, Windows1252}
+// encodings are those that can be requested.
+var encodings = []Encoding{UTF8, UTF16LE, UTF16BE, Latin1, Windows1252}
 
 // Byte order marks.
 var (
@@ -89,7 +89,7 @@ func (e Encoding) decode(r *bufio.Reader) (io.Reader, error) {
 }
 
 func (e Encoding) validate() error {
-	if e != AutoEncoding && !slices.Contains(Encodings, e) {
+	if e != AutoEncoding && !slices.Contains(encodings, e) {
 		return fmt.Errorf("encoding: %q is not one of utf-8, utf-16le, utf-16be, latin-1, windows-1252", e)
 	}
 	return nil

@@ -24,8 +24,8 @@ type Source interface {
 	Close() error
 }
 
-// CodedSource is a Source that has values which repeat as codes, where its files do.
-type CodedSource interface {
+// codedSource is a Source that has values which repeat as codes, where its files do.
+type codedSource interface {
 	Source
 	// NextCoded is Next, but some columns may be coded, as arrowtype.Codable states: arrays of Arrow's dictionary type. The batch is valid until the
 	// next call, which may use its memory again. Whoever calls it doesn't call Next.
@@ -194,7 +194,7 @@ func (o SourceOptions) withDefaults() SourceOptions {
 		o.BatchRows = defaultBatchRows
 	}
 	if o.MaxMemory <= 0 {
-		o.MaxMemory = DefaultMaxMemory
+		o.MaxMemory = defaultMaxMemory
 	}
 	if o.UnknownFields == "" {
 		o.UnknownFields = ErrorOnUnknown

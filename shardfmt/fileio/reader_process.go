@@ -99,7 +99,7 @@ func startReader(ctx context.Context, file random, o SourceOptions) (batchFile, 
 	if err != nil {
 		return nil, err
 	}
-	f, err := newArrowStream(p, bufio.NewReaderSize(p, frameBuffer), max(o.MaxMemory, DefaultMaxMemory))
+	f, err := newArrowStream(p, bufio.NewReaderSize(p, frameBuffer), max(o.MaxMemory, defaultMaxMemory))
 	if err != nil {
 		p.kill()
 		return nil, err

@@ -48,15 +48,15 @@ var directives = map[byte]string{
 	'%': "%",
 }
 
-// ErrTimeFormat is a format of times that is not understood.
-var ErrTimeFormat = errors.New("invalid time format")
+// errTimeFormat is a format of times that is not understood.
+var errTimeFormat = errors.New("invalid time format")
 
 func newTimeLayout(format string) (timeLayout, error) {
 	l, day, clock, zone := strings.Builder{}, false, false, false
 	for i := 0; i < len(format); i++ {
 		c := format[i]
 		if c >= '0' && c <= '9' {
-			return timeLayout{}, fmt.Errorf("%w: %q: a time format needs directives such as %%d, not digits", ErrTimeFormat, format)
+			return timeLayout{}, fmt.Errorf("%w: %q: a time format needs directives such as %%d, not digits", errTimeFormat, format)
 		}
 		if c != '%' {
 			l.WriteByte(c)
@@ -64,7 +64,7 @@ func newTimeLayout(format string) (timeLayout, error) {
 		}
 		if i++; i < len(format) && format[i] == 'f' {
 			if i < 2 || format[i-2] != '.' && format[i-2] != ',' {
-				return timeLayout{}, fmt.Errorf("%w: %q: %%f must follow a point or a comma", ErrTimeFormat, format)
+				return timeLayout{}, fmt.Errorf("%w: %q: %%f must follow a point or a comma", errTimeFormat, format)
 			}
 			l.WriteString("999999999")
 			continue
@@ -75,7 +75,7 @@ func newTimeLayout(format string) (timeLayout, error) {
 			word, known = directives[format[i]]
 		}
 		if !known {
-			return timeLayout{}, fmt.Errorf("%w: %q: known are %%Y %%y %%m %%d %%e %%j %%b %%B %%a %%A %%H %%I %%M %%S %%f %%p %%z %%Z %%F %%T", ErrTimeFormat, format)
+			return timeLayout{}, fmt.Errorf("%w: %q: known are %%Y %%y %%m %%d %%e %%j %%b %%B %%a %%A %%H %%I %%M %%S %%f %%p %%z %%Z %%F %%T", errTimeFormat, format)
 		}
 		day = day || strings.IndexByte("dejF", format[i]) >= 0
 		clock = clock || strings.IndexByte("HIT", format[i]) >= 0
@@ -83,7 +83,7 @@ func newTimeLayout(format string) (timeLayout, error) {
 		l.WriteString(word)
 	}
 	if !day {
-		return timeLayout{}, fmt.Errorf("%w: %q has no day: add %%d, %%j or %%F", ErrTimeFormat, format)
+		return timeLayout{}, fmt.Errorf("%w: %q has no day: add %%d, %%j or %%F", errTimeFormat, format)
 	}
 	out := timeLayout{layout: l.String(), form: literal.DateOnly}
 	switch {

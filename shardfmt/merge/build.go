@@ -93,11 +93,11 @@ func (m *merger) checkInputs(ctx context.Context) error {
 			return err
 		}
 		if len(s.properties.StandardProperties) > 0 && !m.options.AllowStandard {
-			return &StandardError{URL: s.root.URL(), Name: s.properties.StandardProperties[0].GetName()}
+			return &standardError{URL: s.root.URL(), Name: s.properties.StandardProperties[0].GetName()}
 		}
 	}
 	if deleted != "" && clean != "" {
-		return fmt.Errorf("%w: %s has some, %s has none", ErrDeleted, deleted, clean)
+		return fmt.Errorf("%w: %s has some, %s has none", errDeleted, deleted, clean)
 	}
 	return m.checkTags(ctx)
 }
@@ -115,7 +115,7 @@ func (m *merger) checkTags(ctx context.Context) error {
 		}
 		tags := bags.Standard.DropByTags()
 		if i > 0 && !slices.Equal(tags, first) {
-			return fmt.Errorf("%w: %s has %q, %s has %q", ErrTags, m.shards[0].root.URL(), first, s.root.URL(), tags)
+			return fmt.Errorf("%w: %s has %q, %s has %q", errTags, m.shards[0].root.URL(), first, s.root.URL(), tags)
 		}
 		first = tags
 	}

@@ -23,9 +23,9 @@ import (
 
 // The errors of deletion, tested by errors.Is.
 var (
-	// ErrUnknownFields: the shard's metadata has fields that this program does not know, and whose meaning for a
+	// errUnknownFields: the shard's metadata has fields that this program does not know, and whose meaning for a
 	// shard with deleted records is not ours to guess.
-	ErrUnknownFields = errors.New("the shard's metadata has fields that this program does not know")
+	errUnknownFields = errors.New("the shard's metadata has fields that this program does not know")
 	// ErrRevived: a bitmap has fewer deleted records than the stripe has already.
 	ErrRevived = errors.New("a deleted record would become visible again")
 )
@@ -132,7 +132,7 @@ func (d *deletion) encode(s *shard) error {
 		if ok {
 			seen++
 		} else if dir.DeletedRecordCount > 0 {
-			return fmt.Errorf("%w: %s: stripe %d has %d deleted records and no marker field", ErrUnknownFields,
+			return fmt.Errorf("%w: %s: stripe %d has %d deleted records and no marker field", errUnknownFields,
 				s.root.URL(), i, dir.DeletedRecordCount)
 		}
 		if err := d.encodeStripe(i, dir, bitmap); err != nil {
@@ -334,7 +334,7 @@ func (s *shard) refuseUnknown(ctx context.Context) error {
 	}
 	for _, m := range all {
 		if name := unknownIn(m.ProtoReflect()); name != "" {
-			return fmt.Errorf("%w: %s: in a %s", ErrUnknownFields, s.root.URL(), name)
+			return fmt.Errorf("%w: %s: in a %s", errUnknownFields, s.root.URL(), name)
 		}
 	}
 	return nil

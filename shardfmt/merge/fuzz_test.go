@@ -41,7 +41,7 @@ func tryConcat(t testing.TB, good, b []byte) {
 	res, err := Concat(ctx, sp, at+"out.amudai.shard", in, Options{AllowExternal: true, AllowStandard: true})
 	if err != nil {
 		for _, kind := range []error{corrupt.ErrCorrupt, corrupt.ErrUnsupported, urlresolve.ErrRefused, blobio.ErrNotFound,
-			ErrSchema, ErrDeleted, ErrTags, ErrLimit} {
+			ErrSchema, errDeleted, errTags, errLimit} {
 			if errors.Is(err, kind) {
 				return
 			}

@@ -48,7 +48,7 @@ func TestDeleteRefusesUnknownFields(t *testing.T) {
 		sp, at := newSpace(t)
 		in := spec{schema: "a: Int64, b: Int64", stripes: []uint64{5, 6}, change: change}.make(t, sp, at+"a.amudai.shard")
 		_, err := DeleteRecords(ctx, sp, at+"b.amudai.shard", in, Deletion{Stripes: map[int][]byte{0: {1}}, Object: at + "data/b.amudai.stripe"}, Options{})
-		if known := name == ""; errors.Is(err, ErrUnknownFields) == known || known && err != nil {
+		if known := name == ""; errors.Is(err, errUnknownFields) == known || known && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

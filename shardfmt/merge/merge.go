@@ -52,14 +52,14 @@ import (
 var (
 	// ErrSchema: a schema can't be mapped onto the target without rewriting data.
 	ErrSchema = errors.New("schemas can't be merged by concatenation")
-	// ErrDeleted: some inputs have deleted records, others have not.
-	ErrDeleted = errors.New("shards with deleted records are merged only with each other")
-	// ErrTags: the inputs have different drop-by tags.
-	ErrTags = errors.New("shards of different drop-by tags are not merged")
-	// ErrStandard: an input has standard properties.
-	ErrStandard = errors.New("a shard with standard properties is not merged")
-	// ErrLimit: the merged root would be too large in one way or another.
-	ErrLimit = errors.New("the merged shard would be too large")
+	// errDeleted: some inputs have deleted records, others have not.
+	errDeleted = errors.New("shards with deleted records are merged only with each other")
+	// errTags: the inputs have different drop-by tags.
+	errTags = errors.New("shards of different drop-by tags are not merged")
+	// errStandard: an input has standard properties.
+	errStandard = errors.New("a shard with standard properties is not merged")
+	// errLimit: the merged root would be too large in one way or another.
+	errLimit = errors.New("the merged shard would be too large")
 )
 
 // Input is one shard to merge.
@@ -218,5 +218,5 @@ func write(ctx context.Context, sp *blobio.Client, out string, root []byte) erro
 
 // limit is the error of a root that is too large.
 func limit(what string, have, most int64) error {
-	return fmt.Errorf("%w: %d %s, more than the limit of %d", ErrLimit, have, what, most)
+	return fmt.Errorf("%w: %d %s, more than the limit of %d", errLimit, have, what, most)
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// StandardError is an input with standard properties; it matches ErrStandard.
-type StandardError struct {
+// standardError is an input with standard properties; it matches errStandard.
+type standardError struct {
 	// URL of the input, Name of its first standard property.
 	URL, Name string
 }
 
 // Error implements error.
-func (e *StandardError) Error() string {
-	return fmt.Sprintf("%v: %s has %q", ErrStandard, e.URL, e.Name)
+func (e *standardError) Error() string {
+	return fmt.Sprintf("%v: %s has %q", errStandard, e.URL, e.Name)
 }
 
 // Is matches ErrStandard.
-func (e *StandardError) Is(target error) bool { return target == ErrStandard }
+func (e *standardError) Is(target error) bool { return target == errStandard }
 
 // addFieldLists adds the field list of every stripe.
 func (m *merger) addFieldLists(ctx context.Context) error {

@@ -37,10 +37,10 @@ func UnmarshalDraft(payload []byte) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := root.FieldsLength(); n > MaxNodes {
+	if n := root.FieldsLength(); n > maxNodes {
 		return nil, corrupt.At(0, "schema: %d fields", n)
 	}
-	r := &reader{count: MaxNodes, budget: baseBudget + budgetPerByte*len(payload)}
+	r := &reader{count: maxNodes, budget: baseBudget + budgetPerByte*len(payload)}
 	s := &Schema{}
 	ids := make(map[*Node]uint32)
 	for i := range root.FieldsLength() {
@@ -62,8 +62,8 @@ func UnmarshalDraft(payload []byte) (*Schema, error) {
 }
 
 func (r *reader) draftNode(t flatbuffers.Table, ids map[*Node]uint32, depth int) (n *Node, err error) {
-	if depth > MaxDepth {
-		return nil, corrupt.At(int64(t.Pos), "schema: nodes nest deeper than %d levels", MaxDepth)
+	if depth > maxDepth {
+		return nil, corrupt.At(int64(t.Pos), "schema: nodes nest deeper than %d levels", maxDepth)
 	}
 	if err := check(t, draftSlots); err != nil {
 		return nil, err

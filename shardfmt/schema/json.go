@@ -115,8 +115,8 @@ func parseJSON(text []byte) (*Schema, error) {
 
 // node makes the node that t describes. Its type may be written in the short form, with its children inside.
 func (t *fieldText) node(depth int) (*Node, error) {
-	if depth > MaxDepth {
-		return nil, invalid("nodes nest deeper than %d levels", MaxDepth)
+	if depth > maxDepth {
+		return nil, invalid("nodes nest deeper than %d levels", maxDepth)
 	}
 	n, err := t.typeNode()
 	if err != nil {

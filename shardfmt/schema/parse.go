@@ -187,8 +187,8 @@ func (p *parser) name() (string, error) {
 
 // typ reads a type: a name, its size in parentheses, its children in angle brackets, and "not null".
 func (p *parser) typ(depth int) (*Node, error) {
-	if depth > MaxDepth {
-		return nil, invalid("nodes nest deeper than %d levels", MaxDepth)
+	if depth > maxDepth {
+		return nil, invalid("nodes nest deeper than %d levels", maxDepth)
 	}
 	start := p.pos
 	name := p.word()

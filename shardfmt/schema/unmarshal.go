@@ -99,8 +99,8 @@ func (r *reader) fieldBy(root *schemafb.Schema, i int, node func(*schemafb.DataT
 
 // node decodes a DataType and everything below it.
 func (r *reader) node(t *schemafb.DataType, parent uint32, depth int) (*Node, error) {
-	if depth > MaxDepth {
-		return nil, corrupt.At(int64(t.Table().Pos), "schema: nodes nest deeper than %d levels", MaxDepth)
+	if depth > maxDepth {
+		return nil, corrupt.At(int64(t.Table().Pos), "schema: nodes nest deeper than %d levels", maxDepth)
 	}
 	if err := check(t.Table(), typeSlots); err != nil {
 		return nil, err

@@ -37,11 +37,11 @@ func (s *Schema) Validate() error {
 type validator struct{ nodes int }
 
 func (v *validator) node(n *Node, depth int) error {
-	if depth > MaxDepth {
-		return invalid("nodes nest deeper than %d levels", MaxDepth)
+	if depth > maxDepth {
+		return invalid("nodes nest deeper than %d levels", maxDepth)
 	}
-	if v.nodes++; v.nodes > MaxNodes {
-		return invalid("more than %d nodes", MaxNodes)
+	if v.nodes++; v.nodes > maxNodes {
+		return invalid("more than %d nodes", maxNodes)
 	}
 	if err := v.own(n); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (v *validator) own(n *Node) error {
 		}
 	}
 	for _, s := range texts {
-		if !utf8.ValidString(s) || len(s) > MaxName {
-			return invalid("%q is not UTF-8, or longer than %d bytes", s, MaxName)
+		if !utf8.ValidString(s) || len(s) > maxName {
+			return invalid("%q is not UTF-8, or longer than %d bytes", s, maxName)
 		}
 	}
 	if n.Basic > Union {

@@ -22,7 +22,7 @@ func NewView(payload []byte) (*View, error) {
 		return nil, err
 	}
 	v := &View{payload: payload, root: root, fields: root.FieldsLength(), count: root.SchemaIdCount()}
-	if v.count > MaxNodes || int(v.count) > len(payload)/4 {
+	if v.count > maxNodes || int(v.count) > len(payload)/4 {
 		return nil, corrupt.At(int64(root.Table().Pos), "schema: %d nodes in %d bytes", v.count, len(payload))
 	}
 	if v.fields > int(v.count) {

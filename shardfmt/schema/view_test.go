@@ -190,7 +190,7 @@ func everyFeature() *Schema {
 
 func TestUnmarshalRefuses(t *testing.T) {
 	deep := &Node{Name: "l", Basic: Struct}
-	for range MaxDepth {
+	for range maxDepth {
 		deep = &Node{Name: "l", Basic: Struct, Children: []*Node{deep}}
 	}
 	change := func(f func(s *Schema)) []byte {
@@ -213,7 +213,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"id too large":     {change(func(s *Schema) { s.Fields[1].ID = 3 }), "node number 3 of 3"},
 		"id twice":         {change(func(s *Schema) { s.Fields[1].ID = 1 }), "used twice"},
 		"wrong parent":     {change(func(s *Schema) { s.Fields[1].Parent = 0 }), "parent"},
-		"count too large":  {change(func(s *Schema) { s.Count = MaxNodes }), "nodes in"},
+		"count too large":  {change(func(s *Schema) { s.Count = maxNodes }), "nodes in"},
 		"count too small":  {change(func(s *Schema) { s.Count = 1 }), "2 fields, but 1 nodes"},
 		"guid of 15 bytes": {change(func(s *Schema) { s.Fields[1].FixedSize = 15 }), "Guid"},
 		"absurd size":      {change(func(s *Schema) { s.Fields[1].Basic, s.Fields[1].FixedSize = FixedSizeBinary, 1<<40 }), "fixed size"},
@@ -264,7 +264,7 @@ func TestSlotsLieInTheirTable(t *testing.T) {
 // TestSharedTextIsBounded: a buffer whose nodes all use one long name may not grow out of proportion.
 func TestSharedTextIsBounded(t *testing.T) {
 	s := &Schema{Fields: []*Node{{Name: "f", Basic: List, Children: []*Node{nil}}}}
-	long := strings.Repeat("x", MaxName)
+	long := strings.Repeat("x", maxName)
 	s.Fields[0] = &Node{Name: "f", Basic: Struct}
 	for range 2000 {
 		s.Fields[0].Children = append(s.Fields[0].Children, &Node{Name: long, Basic: Boolean})

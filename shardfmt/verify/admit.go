@@ -26,9 +26,9 @@ const (
 	ReadLeast
 )
 
-// SmallShard is the size up to which ReadSmall reads a shard, in bytes: a few seconds of one processor, and 16 requests
+// smallShard is the size up to which ReadSmall reads a shard, in bytes: a few seconds of one processor, and 16 requests
 // of a megabyte. What is made to hurt with few bytes is small.
-const SmallShard = 16 << 20
+const smallShard = 16 << 20
 
 // AdmitOptions of Admit. The zero value is valid.
 type AdmitOptions struct {
@@ -80,7 +80,7 @@ func admit(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error
 		return err
 	}
 	switch {
-	case o.Read == ReadAll, o.Read == ReadSmall && c.bytes <= SmallShard:
+	case o.Read == ReadAll, o.Read == ReadSmall && c.bytes <= smallShard:
 		o.Size = size
 		return whole(ctx, st, url, o)
 	case len(c.unbounded) > 0:

@@ -19,8 +19,8 @@ import (
 // byte is another number.
 const Version = 1
 
-// ErrRange is a range that the file does not have.
-var ErrRange = errors.New("range outside the file")
+// errRange is a range that the file does not have.
+var errRange = errors.New("range outside the file")
 
 // Options of Open. The zero value describes all columns, without a cache.
 type Options struct {
@@ -199,7 +199,7 @@ func (w *sliceWriter) Write(p []byte) (int, error) {
 // decoded.
 func (f *File) WriteRange(ctx context.Context, w io.Writer, off, n int64) error {
 	if off < 0 || n < 0 || off > f.size || n > f.size-off {
-		return fmt.Errorf("%w: %d bytes at %d of %d", ErrRange, n, off, f.size)
+		return fmt.Errorf("%w: %d bytes at %d of %d", errRange, n, off, f.size)
 	}
 	x := &window{w: w, at: off, end: off + n}
 	for _, part := range []func(context.Context, *window) error{f.writeData, f.writeIndexes, f.writeFooter} {

@@ -81,7 +81,7 @@ func TestRangesAreTheWhole(t *testing.T) {
 	}
 	f := openFile(t, shard, Options{})
 	for _, bad := range [][2]int64{{-1, 1}, {0, -1}, {f.Size(), 1}, {f.Size() + 1, 0}, {1, f.Size()}} {
-		if err := f.WriteRange(t.Context(), io.Discard, bad[0], bad[1]); !errors.Is(err, ErrRange) {
+		if err := f.WriteRange(t.Context(), io.Discard, bad[0], bad[1]); !errors.Is(err, errRange) {
 			t.Errorf("range %v: %v", bad, err)
 		}
 	}
