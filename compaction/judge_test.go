@@ -859,3 +859,20 @@ func TestFailedPlans(t *testing.T) {
 		t.Errorf("%+v, %v", part, err)
 	}
 }
+
+// TestKeptStripesOfSomeInputs: an input of which no stripe stays is no part of the root over those that do, and holds no object.
+func TestKeptStripesOfSomeInputs(t *testing.T) {
+	tbl := newGround(t).create()
+	fill(t, tbl, 2)
+	plan, err := NewPlan(ctx, tbl, Policy{})
+	if err != nil || len(plan.Groups) != 1 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	g := &plan.Groups[0]
+	paths := g.Inputs.Paths()
+	kept := &parted{kept: map[string][]int{paths[0]: {}, paths[1]: {0}}}
+	merged, err := keep(ctx, tbl, g, tbl.VaultFolder()+"kept.amudai.shard", Policy{}.withDefaults(), kept)
+	if err != nil || merged.Inputs != 1 || merged.Records != 10 || len(merged.Objects) != 1 {
+		t.Errorf("%+v, %v", merged, err)
+	}
+}
