@@ -174,7 +174,7 @@ func (c *sqlTables) identityValues(ctx context.Context) (values []string, err er
 	err = c.reads.do(ctx, func(ctx context.Context) error {
 		values = nil
 		rows, err := c.db.QueryContext(ctx, c.spelled("SELECT DISTINCT property_value FROM iceberg_namespace_properties"+
-			" WHERE catalog_name = $1 AND property_key = $2 AND property_value IS NOT NULL"), catalogName, identityProperty)
+			" WHERE catalog_name = $1 AND property_key = $2 AND property_value IS NOT NULL"), CatalogName, identityProperty)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (c *sqlTables) identityValues(ctx context.Context) (values []string, err er
 // addIdentity adds the property to a namespace unless it has it.
 func (c *sqlTables) addIdentity(ctx context.Context, ident []string, id string) error {
 	_, err := c.exec(ctx, "INSERT INTO iceberg_namespace_properties (catalog_name, namespace, property_key, property_value)"+
-		" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", catalogName, join(ident), identityProperty, id)
+		" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", CatalogName, join(ident), identityProperty, id)
 	return err
 }
 

@@ -24,8 +24,8 @@ const (
 	DefaultWarehouse = "./shardcat/warehouse"
 )
 
-// catalogName is the name under which tables stand in an SQL catalog; pyiceberg and JDBC clients filter by it.
-const catalogName = "shardcat"
+// CatalogName is the name under which tables stand in an SQL catalog; pyiceberg and JDBC clients filter by it.
+const CatalogName = "shardcat"
 
 // Options of Open. The zero value is the embedded catalog in ./shardcat.
 type Options struct {

@@ -89,7 +89,7 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 		}
 		opts = append(opts, rest.WithSigV4RegionSvc(signingPlace(below.Catalog, settings)), rest.WithAwsConfig(signer))
 	}
-	ice, err := rest.NewCatalog(ctx, catalogName, below.Catalog.String(), opts...)
+	ice, err := rest.NewCatalog(ctx, CatalogName, below.Catalog.String(), opts...)
 	if err != nil {
 		below.CloseIdleConnections()
 		if isOutage(err) || errors.Is(err, resthttp.ErrTimeout) || errors.Is(err, rest.ErrServiceUnavailable) || errors.Is(err, rest.ErrServerError) {

@@ -108,7 +108,7 @@ func (c *sqlTables) where() string {
 
 // rowOf are the arguments of where.
 func rowOf(ident table.Identifier) []any {
-	return []any{catalogName, join(icecatalog.NamespaceFromIdent(ident)), icecatalog.TableNameFromIdent(ident)}
+	return []any{CatalogName, join(icecatalog.NamespaceFromIdent(ident)), icecatalog.TableNameFromIdent(ident)}
 }
 
 // spelled writes numbered arguments as the database takes them.
@@ -157,7 +157,7 @@ func (c *sqlTables) rows(ctx context.Context) (out []registeredTable, err error)
 		if err := found.Scan(&in, &name.Namespace, &name.Table, &r.metadata); err != nil {
 			return nil, fmt.Errorf("listing all tables: %w", err)
 		}
-		if r.name = name.String(); in != catalogName {
+		if r.name = name.String(); in != CatalogName {
 			r.name = in + ":" + r.name
 		}
 		out = append(out, r)

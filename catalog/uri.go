@@ -192,7 +192,7 @@ func sqlCatalog(ctx context.Context, db *sql.DB, dialect sqlcatalog.SupportedDia
 			return nil, "", nil, errors.Join(notACatalog(identity, err), db.Close())
 		}
 	}
-	ice, err := sqlcatalog.NewCatalog(catalogName, db, dialect, props)
+	ice, err := sqlcatalog.NewCatalog(CatalogName, db, dialect, props)
 	if err != nil {
 		return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", identity, err), db.Close())
 	}
