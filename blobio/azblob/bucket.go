@@ -32,12 +32,12 @@ import (
 
 func init() {
 	for _, scheme := range []string{"abfss", "abfs", "wasbs", "wasb", "azblob", "az"} {
-		blobio.Register(scheme, openURL)
+		blobio.Register(scheme, OpenURL)
 	}
 }
 
-// openURL opens the container that u names in any of its spellings, with the options of its query.
-func openURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
+// OpenURL opens the container that u names in any of its spellings, with the options of its query.
+func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	place, _, err := parseURL(u)
 	if err != nil {
 		return nil, err

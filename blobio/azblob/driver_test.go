@@ -30,7 +30,7 @@ func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
 	clearEnvironment(t)
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "acct")
 	t.Setenv("AZURE_STORAGE_KEY", secret)
-	return blobfake.OpenURL[*Bucket](t, openURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+blobfake.Serve(t, handler)+params)
+	return blobfake.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.
@@ -54,7 +54,7 @@ func refuse(status int, code string, header ...string) http.HandlerFunc {
 
 func TestDriver(t *testing.T) {
 	blobfake.RunDriver(t, blobfake.Driver{
-		Open:   openURL,
+		Open:   OpenURL,
 		Parse:  func(q url.Values) error { _, err := ParseOptions(q); return err },
 		Stub:   func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") },
 		Refuse: refuse,
@@ -126,5 +126,5 @@ func TestDriver(t *testing.T) {
 
 // TestConformance runs the suite of all stores on a real server.
 func TestConformance(t *testing.T) {
-	blobfake.RunServer(t, "SHARDCAT_TEST_AZURE", "&list_page=15&part_size=1048576", openURL, blobtest.Store{Parts: 3 << 20})
+	blobfake.RunServer(t, "SHARDCAT_TEST_AZURE", "&list_page=15&part_size=1048576", OpenURL, blobtest.Store{Parts: 3 << 20})
 }

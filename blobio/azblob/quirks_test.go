@@ -21,7 +21,7 @@ func quirky(t *testing.T, quirks, params string) (*blobfake.Azure, *Bucket) {
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "acct")
 	t.Setenv("AZURE_STORAGE_KEY", secret)
 	a := blobfake.NewAzure(t, quirks)
-	return a, blobfake.OpenURL[*Bucket](t, openURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+a.URL+"/acct"+params)
+	return a, blobfake.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+a.URL+"/acct"+params)
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {

@@ -31,12 +31,12 @@ import (
 )
 
 func init() {
-	blobio.Register("gs", openURL)
-	blobio.Register("gcs", openURL)
+	blobio.Register("gs", OpenURL)
+	blobio.Register("gcs", OpenURL)
 }
 
-// openURL opens the bucket that the host of u names, with the options of its query.
-func openURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
+// OpenURL opens the bucket that the host of u names, with the options of its query.
+func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	if u.User != nil || u.Host == "" {
 		return nil, errors.New("not of the form gs://BUCKET/KEY; credentials come from the environment")
 	}

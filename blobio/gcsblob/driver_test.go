@@ -18,7 +18,7 @@ const secret = "ya29.c2VjcmV0"
 func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
 	t.Helper()
 	t.Setenv("STORAGE_EMULATOR_HOST", "")
-	return blobfake.OpenURL[*Bucket](t, openURL, "gs://b?endpoint="+blobfake.Serve(t, handler)+params)
+	return blobfake.OpenURL[*Bucket](t, OpenURL, "gs://b?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.
@@ -38,7 +38,7 @@ func refuse(status int, reason string, header ...string) http.HandlerFunc {
 
 func TestDriver(t *testing.T) {
 	blobfake.RunDriver(t, blobfake.Driver{
-		Open:   openURL,
+		Open:   OpenURL,
 		Parse:  func(q url.Values) error { _, err := ParseOptions(q); return err },
 		Stub:   func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") },
 		Refuse: refuse,
@@ -120,6 +120,6 @@ func TestSizeIsNeverMadeUp(t *testing.T) {
 
 // TestConformance runs the suite of all stores on a real server.
 func TestConformance(t *testing.T) {
-	blobfake.RunServer(t, "SHARDCAT_TEST_GCS", "&list_page=15&part_size=2097152", openURL, blobtest.Store{
+	blobfake.RunServer(t, "SHARDCAT_TEST_GCS", "&list_page=15&part_size=2097152", OpenURL, blobtest.Store{
 		IgnoresDeletePins: "fake-gcs-server does not look at ifGenerationMatch of a delete"})
 }

@@ -31,12 +31,12 @@ import (
 )
 
 func init() {
-	blobio.Register("s3", openURL)
-	blobio.Register("s3a", openURL)
+	blobio.Register("s3", OpenURL)
+	blobio.Register("s3a", OpenURL)
 }
 
-// openURL opens the bucket that the host of u names, with the options of its query.
-func openURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
+// OpenURL opens the bucket that the host of u names, with the options of its query.
+func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	if u.User != nil || u.Host == "" {
 		return nil, errors.New("not of the form s3://BUCKET/KEY; credentials come from the environment")
 	}

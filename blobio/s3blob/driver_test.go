@@ -22,7 +22,7 @@ func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
-	return blobfake.OpenURL[*Bucket](t, openURL, "s3://b?endpoint="+blobfake.Serve(t, handler)+params)
+	return blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.
@@ -42,7 +42,7 @@ func refuse(status int, code string, header ...string) http.HandlerFunc {
 
 func TestDriver(t *testing.T) {
 	blobfake.RunDriver(t, blobfake.Driver{
-		Open:   openURL,
+		Open:   OpenURL,
 		Parse:  func(q url.Values) error { _, err := ParseOptions(q); return err },
 		Stub:   func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") },
 		Refuse: refuse,
@@ -118,7 +118,7 @@ func TestDriver(t *testing.T) {
 func TestConformance(t *testing.T) {
 	for _, variable := range []string{"SHARDCAT_TEST_S3", "SHARDCAT_TEST_MINIO"} { // of versitygw and MinIO
 		t.Run(variable, func(t *testing.T) {
-			blobfake.RunServer(t, variable, "&list_page=15&part_size=5242880", openURL, blobtest.Store{Parts: 11 << 20})
+			blobfake.RunServer(t, variable, "&list_page=15&part_size=5242880", OpenURL, blobtest.Store{Parts: 11 << 20})
 		})
 	}
 }

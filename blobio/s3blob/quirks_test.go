@@ -37,7 +37,7 @@ func quirky(t *testing.T, quirks, params string) (*blobfake.S3, *Bucket) {
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	s := blobfake.NewS3(t, quirks)
-	return s, blobfake.OpenURL[*Bucket](t, openURL, "s3://b?endpoint="+s.URL+params)
+	return s, blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+s.URL+params)
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {
@@ -522,7 +522,7 @@ func TestTrust(t *testing.T) {
 	} {
 		stub(t, nil, "")
 		t.Setenv("AWS_CA_BUNDLE", test.bundle)
-		b := blobfake.OpenURL[*Bucket](t, openURL, "s3://b?endpoint="+server.URL+test.params)
+		b := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+server.URL+test.params)
 		info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if blobio.Class(err) != test.class || info.ETag != test.etag {
 			t.Errorf("%q %q: %+v, %v", test.params, test.bundle, info, err)
