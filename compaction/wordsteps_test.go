@@ -75,7 +75,7 @@ func TestWordsCostNoMoreThanReading(t *testing.T) {
 		}},
 		{"shards of 400 KiB", 100_000, 8000, 1.2, 0.8, mixed},
 		{"shards of 1.5 MiB", 200_000, 32_000, 1.2, 1.1, mixed},
-		{"shards of 2 MiB", 360_000, 45_000, 1.2, 0.95, mixed},
+		{"shards of 2 MiB", 360_000, 45_000, 1.2, 1.1, mixed},
 		{"shards of 4 MiB", 720_000, 90_000, 1.2, 0.8, mixed},
 		{"shards of 8 MiB", 1_440_000, 180_000, 1.2, 0.5, mixed},
 		{"many small shards", 30_000, 1000, 1.2, 1, map[string][]string{"line HASPREFIX 'w00'": all, "line HAS 'rare odd'": {"id"}, "line HASPREFIX 'w'": {"id"}}},

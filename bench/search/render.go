@@ -111,7 +111,7 @@ func (r *report) distant(b *strings.Builder) {
 		return
 	}
 	b.WriteString("### Asking a store that takes 30 ms\n\nA request is answered after 30 ms, and then at 50 MiB/s a stream: requests, MB that arrived, and seconds by the wall; of ours also, after the requests, how many of them had to " +
-		"wait for one another. Each query opens the files anew, once. Ours go through `blobio/blobtest`; DuckDB (httpfs) and Lance (S3) through a server on the loopback interface that is as slow. Tantivy and ripgrep read local files alone.\n\n")
+		"wait for one another. Each query opens the files anew, once. Ours go through `internal/testkit/blobfake`; DuckDB (httpfs) and Lance (S3) through a server on the loopback interface that is as slow. Tantivy and ripgrep read local files alone.\n\n")
 	r.table(b, func(x *result, i int) string {
 		a := &x.distant[i]
 		if a.Unanswered != "" {
