@@ -33,6 +33,9 @@ func checkCodecOf(t *testing.T, tbl *Table, codec string) {
 // what some engines do not read is refused.
 func TestMetadataCodec(t *testing.T) {
 	ctx := context.Background()
+	was := leastPacked
+	leastPacked = 0
+	defer func() { leastPacked = was }()
 	c, _ := openLocal(t)
 	tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: people(), CreateNamespace: true})
 	if err != nil {
@@ -66,6 +69,32 @@ func TestMetadataCodec(t *testing.T) {
 	remote := &Catalog{opts: Options{URI: "rest+http://127.0.0.1:1"}}
 	if codec := remote.settings()[table.MetadataCompressionKey]; codec != "none" {
 		t.Errorf("tables of a REST server are made with %q", codec)
+	}
+}
+
+// TestSmallMetadataStayText: metadata files are compressed from a size on.
+func TestSmallMetadataStayText(t *testing.T) {
+	c, _ := openLocal(t)
+	tbl, err := c.Create(context.Background(), tableName, CreateOptions{Schema: people(), CreateNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{0, leastPacked - 8<<10, leastPacked} {
+		if err := tbl.SetProperties(context.Background(), map[string]string{"note": strings.Repeat("x", size)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		at := tbl.MetadataLocation()
+		file, err := os.ReadFile(localPath(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		named, packed, want := strings.HasSuffix(at, ".gz.metadata.json"), bytes.HasPrefix(file, []byte{0x1f, 0x8b}), size == leastPacked
+		if named != want || packed != want {
+			t.Errorf("%d bytes of a property: %s is gzip by its name %v, by its bytes %v, want %v", size, at, named, packed, want)
+		}
+		if again, err := c.Load(context.Background(), tableName); err != nil || len(again.Properties()["note"]) != size {
+			t.Error(err)
+		}
 	}
 }
 

@@ -401,7 +401,16 @@ func (c *sqlTables) exec(ctx context.Context, query string, args ...any) (int64,
 
 // write writes metadata as the table's file of the given version and returns its location.
 func (c *sqlTables) write(ctx context.Context, metadata table.Metadata, version int) (string, error) {
-	provider, err := table.LoadLocationProvider(metadata.Location(), metadata.Properties())
+	text, codec, err := encodeMetadata(metadata)
+	if err != nil {
+		return "", fmt.Errorf("the metadata file in %s: %w", metadata.Location(), err)
+	}
+	named := maps.Clone(metadata.Properties())
+	if named == nil {
+		named = iceberg.Properties{}
+	}
+	named[table.MetadataCompressionKey] = codec
+	provider, err := table.LoadLocationProvider(metadata.Location(), named)
 	if err != nil {
 		return "", err
 	}
@@ -409,15 +418,11 @@ func (c *sqlTables) write(ctx context.Context, metadata table.Metadata, version 
 	if err != nil {
 		return "", err
 	}
-	var text bytes.Buffer
-	if err := encodeMetadata(&text, metadata); err != nil {
-		return "", fmt.Errorf("metadata file %s: %w", at, err)
-	}
 	fs, err := c.fs(ctx)
 	if err != nil {
 		return "", err
 	}
-	return at, fs.(iceio.WriteFileIO).WriteFile(at, text.Bytes())
+	return at, fs.(iceio.WriteFileIO).WriteFile(at, text)
 }
 
 // remove deletes a metadata file that nothing names. One that stays is some kilobytes.
@@ -427,26 +432,35 @@ func (c *sqlTables) remove(ctx context.Context, at string) {
 	}
 }
 
-// encodeMetadata writes metadata as JSON, compressed as their own property states.
-func encodeMetadata(w io.Writer, metadata table.Metadata) (err error) {
-	codec := table.MetadataCompressionDefault
-	if set, ok := metadata.Properties()[table.MetadataCompressionKey]; ok {
-		codec = set
+// leastPacked is from how many bytes of JSON on a metadata file is compressed: smaller ones cost less than a round trip, and stay readable as text. A
+// variable for tests.
+var leastPacked = 256 << 10
+
+// encodeMetadata gives metadata as JSON, compressed as their own property states if it is large, and the codec.
+func encodeMetadata(metadata table.Metadata) (text []byte, codec string, err error) {
+	codec = metadata.Properties().Get(table.MetadataCompressionKey, table.MetadataCompressionDefault)
+	var plain, packed bytes.Buffer
+	if err := json.NewEncoder(&plain).Encode(metadata); err != nil {
+		return nil, "", err
 	}
-	var packed io.WriteCloser
+	var w io.WriteCloser
 	switch codec {
 	case table.MetadataCompressionCodecNone:
-		return json.NewEncoder(w).Encode(metadata)
 	case table.MetadataCompressionCodecGzip:
-		packed = gzip.NewWriter(w)
+		w = gzip.NewWriter(&packed)
 	case table.MetadataCompressionCodecZstd:
-		if packed, err = zstd.NewWriter(w); err != nil {
-			return err
+		if w, err = zstd.NewWriter(&packed); err != nil {
+			return nil, "", err
 		}
 	default:
-		return fmt.Errorf("%w: property %s is %q: must be none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
+		return nil, "", fmt.Errorf("%w: property %s is %q: must be none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
 	}
-	return errors.Join(json.NewEncoder(packed).Encode(metadata), packed.Close())
+	if w == nil || plain.Len() < leastPacked {
+		return plain.Bytes(), table.MetadataCompressionCodecNone, nil
+	}
+	_, err = w.Write(plain.Bytes())
+	err = errors.Join(err, w.Close())
+	return packed.Bytes(), codec, err
 }
 
 // metadataVersion is the number in the name of a metadata file: 00003-<uuid>.metadata.json, or v3.metadata.json of

@@ -85,7 +85,7 @@ func TestMetadataFileIsWhatItsNameStates(t *testing.T) {
 	appendFlights(t, tbl, 0, 10, "")
 	server := served(t, c).URL
 	for codec, ending := range map[string]string{"gzip": ".gz.metadata.json", "none": ".metadata.json"} {
-		if err := tbl.SetProperties(t.Context(), map[string]string{table.MetadataCompressionKey: codec}, nil); err != nil {
+		if err := tbl.SetProperties(t.Context(), map[string]string{table.MetadataCompressionKey: codec, "note": strings.Repeat("x", 256<<10)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		l := loadTable(t, server, "flat", "")
