@@ -2,11 +2,9 @@ package catalog
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,45 +43,31 @@ func edit(t *testing.T, at string, change func(map[string]any)) {
 	}
 }
 
-// edited is a compressed metadata file with other members.
+// edited is a small metadata file with other members.
 func edited(t *testing.T, file []byte, change func(map[string]any)) []byte {
 	t.Helper()
 	var members map[string]any
-	d := json.NewDecoder(bytes.NewReader(unpacked(t, file)))
+	d := json.NewDecoder(bytes.NewReader(file))
 	d.UseNumber()
 	if err := d.Decode(&members); err != nil {
 		t.Fatal(err)
 	}
 	change(members)
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if err := errors.Join(json.NewEncoder(w).Encode(members), w.Close()); err != nil {
+	out, err := json.Marshal(members)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	return out
 }
 
-// metadataText is the JSON of a compressed metadata file.
+// metadataText is the JSON of a small metadata file.
 func metadataText(t *testing.T, at string) []byte {
 	t.Helper()
 	file, err := os.ReadFile(localPath(at))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return unpacked(t, file)
-}
-
-func unpacked(t *testing.T, file []byte) []byte {
-	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return file
 }
 
 // TestCollectRefusesSharedFiles: another table that has a part in a table's folders, however it came to that, ends the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -120,11 +119,7 @@ func icebergTypeOf(t *testing.T) string {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	file, err := os.ReadFile(files[len(files)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := gzip.NewReader(bytes.NewReader(file))
+	text, err := os.ReadFile(files[len(files)-1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +128,7 @@ func icebergTypeOf(t *testing.T) string {
 			Fields []struct{ Type json.RawMessage }
 		}
 	}
-	if err := json.NewDecoder(text).Decode(&metadata); err != nil {
+	if err := json.Unmarshal(text, &metadata); err != nil {
 		t.Fatal(err)
 	}
 	var name string
