@@ -69,7 +69,7 @@ func (t *tableIO) Open(name string) (iceio.File, error) {
 	return t.metadataIO.Open(name)
 }
 
-// ReadAhead implements manifest.AheadIO. With a file elsewhere nothing is read ahead: its turn ends in an error.
+// ReadAhead lets package manifest read files before they are requested. With a file elsewhere nothing is read ahead: its turn ends in an error.
 func (t *tableIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, done func()) {
 	for _, path := range paths {
 		if t.check(path) != nil {

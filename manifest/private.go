@@ -39,8 +39,8 @@ const (
 	DraftWire
 	// Adopted: its objects lie outside the table's vault; they are read and never swept.
 	Adopted
-	// unknownFields: the metadata has protobuf fields that only a verbatim copy keeps.
-	unknownFields
+	// UnknownFields: the metadata has protobuf fields that only a verbatim copy keeps.
+	UnknownFields
 )
 
 // Has reports whether all of want are set.

@@ -29,7 +29,7 @@ type ExternalOptions struct {
 // readable only as long as they stay as they are.
 func WriteExternalParquet(ctx context.Context, st WriteStore, url string, files []string, o ExternalOptions) (*Written, error) {
 	if isNil(st) {
-		return nil, fmt.Errorf("%w: a writer needs a store", errMissing)
+		return nil, fmt.Errorf("%w: a writer needs a store", ErrMissing)
 	}
 	if len(o.Indexes) > 0 {
 		return nil, errors.New("indexes are not built with a shard over Parquet files: add them to the shard")

@@ -182,7 +182,7 @@ type IndexBuild struct {
 // term has no description. After an error the objects are those that were written all the same.
 func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, specs []IndexSpec, o IndexBuild) (out []index.Descriptor, objects []Object, err error) {
 	if isNil(st) || stripe < 0 || stripe >= len(s.stripes) {
-		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", errMissing, stripe)
+		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
 	}
 	for _, spec := range specs {
 		if spec.Scope.Whole() {
@@ -208,7 +208,7 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (whole []index.Descriptor, stripes map[int][]index.Descriptor, objects []Object, err error) {
 	for _, spec := range specs {
 		if !spec.Scope.Whole() || isNil(st) {
-			return nil, nil, nil, fmt.Errorf("%w: index %s: a store, and the scope of a shard", errMissing, spec)
+			return nil, nil, nil, fmt.Errorf("%w: index %s: a store, and the scope of a shard", ErrMissing, spec)
 		}
 	}
 	b, err := s.newIndexBuild(ctx, st, specs, o)

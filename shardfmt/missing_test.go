@@ -29,8 +29,8 @@ func TestMissingArguments(t *testing.T) {
 			return err
 		},
 	} {
-		if err := call(); !errors.Is(err, errMissing) {
-			t.Fatalf("%v: %v, want %v", name, err, errMissing)
+		if err := call(); !errors.Is(err, ErrMissing) {
+			t.Fatalf("%v: %v, want %v", name, err, ErrMissing)
 		}
 	}
 }

@@ -51,7 +51,7 @@ type StripeInfo struct {
 // first read, later reads end in blobio.ErrChanged where the store reports (a *blobio.Client does).
 func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, error) {
 	if isNil(st) {
-		return nil, fmt.Errorf("%w: missing store for %s", errMissing, urlresolve.Redact(url))
+		return nil, fmt.Errorf("%w: missing store for %s", ErrMissing, urlresolve.Redact(url))
 	}
 	if err := simd.Refused(); err != nil {
 		return nil, err

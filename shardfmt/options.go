@@ -17,12 +17,9 @@ const (
 	TwoLevel = Layout(shardwriter.TwoLevel)
 	// Single is one object.
 	Single = Layout(shardwriter.Single)
-	// Auto is Single for a shard whose data is smaller than AutoLimit, else TwoLevel.
+	// Auto is Single for a shard whose data is smaller than 8 MiB, which one request reads, else TwoLevel.
 	Auto = Layout(shardwriter.Auto)
 )
-
-// autoLimit is the number of bytes of data from which on Auto writes stripes apart: one request reads as much.
-const autoLimit = shardwriter.AutoLimit
 
 var layoutNames = [...]string{TwoLevel: "two-level", Single: "single", Auto: "auto"}
 

@@ -35,8 +35,8 @@ type WriteStore interface {
 	Delete(ctx context.Context, url, etag string) error
 }
 
-// errMissing is a store, a schema or a reader that is nil.
-var errMissing = errors.New("missing argument")
+// ErrMissing is a store, a schema or a reader that is nil.
+var ErrMissing = errors.New("missing argument")
 
 // isNil reports whether a store is none, or a nil client.
 func isNil(st Store) bool {
@@ -69,7 +69,7 @@ const readerAtURL = "mem://reader/shard.amudai.shard"
 // bytes.Reader. References to other objects lead nowhere.
 func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, o OpenOptions) (*Shard, error) {
 	if r == nil {
-		return nil, fmt.Errorf("%w: no reader", errMissing)
+		return nil, fmt.Errorf("%w: no reader", ErrMissing)
 	}
 	o.Size = size
 	return Open(ctx, readerAtStore{r, size}, readerAtURL, o)

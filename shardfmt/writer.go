@@ -37,7 +37,7 @@ type Object struct {
 // NewWriter starts a shard whose root will be at url, a canonical URL. The schema is numbered by the writer.
 func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema, o WriterOptions) (*Writer, error) {
 	if isNil(st) || s == nil {
-		return nil, fmt.Errorf("%w: a writer needs a store and a schema", errMissing)
+		return nil, fmt.Errorf("%w: a writer needs a store and a schema", ErrMissing)
 	}
 	if err := simd.Refused(); err != nil {
 		return nil, err

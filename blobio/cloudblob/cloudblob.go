@@ -171,7 +171,7 @@ func (b *Bucket) Limits() []string {
 	return out
 }
 
-// Location implements blobio.Locator.
+// Location is what package blobio looks for where the canonical URL of a bucket does not follow from the one it was opened by.
 func (b *Bucket) Location() string { return b.root }
 
 // As reaches the provider's client, as blob.Bucket's method does, and the *blob.Bucket itself.

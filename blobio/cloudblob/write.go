@@ -193,7 +193,7 @@ func (o *object) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// ProbeChecksum implements blobio.ChecksumProber.
+// ProbeChecksum is what package blobio looks for to find out whether the store compares checksums.
 func (b *Bucket) ProbeChecksum(ctx context.Context, key string) (checked bool, err error) {
 	if b.opts.Probe == nil {
 		return false, errors.ErrUnsupported

@@ -139,7 +139,7 @@ func (b *Bucket) openNamed(ctx context.Context, op, key string, open func(path s
 	return b.fail(op, key, err)
 }
 
-// LeadsOut implements blobio.Linked.
+// LeadsOut is what package blobio looks for where names may be symbolic links.
 func (b *Bucket) LeadsOut(key string, folders []string) bool {
 	path := filepath.Join(b.dir, filepath.FromSlash(key))
 	if slices.ContainsFunc(folders, func(folder string) bool { return plainlyIn(filepath.Join(b.dir, filepath.FromSlash(folder)), path) }) {

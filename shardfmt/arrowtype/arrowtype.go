@@ -102,8 +102,8 @@ func CheckNulls(b arrow.RecordBatch, nodes []*schema.Node) error {
 	return impl.CheckNulls(b, nodes)
 }
 
-// codable reports whether a column of a field may be coded: its values are stored as byte strings.
-func codable(n *schema.Node) bool {
+// Codable reports whether a column of a field may be coded: its values are stored as byte strings.
+func Codable(n *schema.Node) bool {
 	return impl.Codable(n)
 }
 
