@@ -146,7 +146,7 @@ func (c *jobChange) stage(ctx context.Context) (*manifest.Staged, *readBacks, er
 func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, later *readBacks, err error) {
 	beside := j.beside
 	j.beside = nil
-	view, later := j.table.readingBackLater()
+	view, later := j.table.readingBackLater(ctx)
 	if beside != nil {
 		later.add(beside.readBack)
 	}
@@ -165,10 +165,10 @@ func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, lat
 }
 
 // readingBackLater is a view of the table that puts off the reading back of what it writes, and what is to be read back.
-func (t *Table) readingBackLater() (*Table, *readBacks) {
+func (t *Table) readingBackLater(ctx context.Context) (*Table, *readBacks) {
 	view := *t
 	var later *readBacks
-	if view.fs, later = readBackLater(view.fs); later == nil {
+	if view.fs, later = readBackLater(view.io(ctx)); later == nil {
 		later = &readBacks{client: view.cat.client}
 	}
 	return &view, later

@@ -181,7 +181,7 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Pr
 				read = append(read, m)
 			}
 		}
-		fs, done := manifest.ReadAhead(t.fs, read)
+		fs, done := manifest.ReadAhead(t.io(ctx), read)
 		defer done()
 		for _, m := range read {
 			if err := ctx.Err(); err != nil {

@@ -294,7 +294,7 @@ func (c *groupCommit) stage(ctx context.Context) (*manifest.Staged, *readBacks, 
 		}
 	}
 	slices.SortFunc(all.Add, byPath)
-	view, later := c.table.readingBackLater()
+	view, later := c.table.readingBackLater(ctx)
 	staged, err := view.stage(c.left[0].job.branch, all)
 	err = cmp.Or(err, ctx.Err())
 	c.staging = err != nil

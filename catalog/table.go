@@ -62,7 +62,7 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if t.creation == nil {
 		t.cat.met.add(t.name.Namespace)
 	}
-	fs, err := ice.FS(ctx)
+	fs, err := ice.FS(context.WithoutCancel(ctx)) // the state outlives the call that loaded it: another one may end by its deadline
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
@@ -85,6 +85,15 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	t.schema.Names = names
 	t.properties = currentNames(ice.Properties(), t.schema)
 	return nil
+}
+
+// io is the table's IO within the context of one call.
+func (t *Table) io(ctx context.Context) io.WriteFileIO {
+	of, ok := t.fs.(*tableIO)
+	if !ok {
+		return t.fs
+	}
+	return &tableIO{&metadataIO{ctx, of.metadataStore}, of.places}
 }
 
 // uncached is the table with manifests and lists as the store holds them, whatever a cache has of them.
