@@ -117,7 +117,7 @@ func (a *alteration) checkUnpartitioned(ctx context.Context, n *schema.Node, ver
 
 // checkUnusedSpec reports what has a partition spec: the table, a retained snapshot, or shards that wait to be committed.
 func (a *alteration) checkUnusedSpec(ctx context.Context, id int) error {
-	t := a.table
+	t := a.table.within(ctx)
 	if id == t.ice.Metadata().DefaultPartitionSpec() {
 		return errors.New("the table is partitioned by it")
 	}

@@ -216,6 +216,7 @@ func (t *Table) reachMetadata(l *liveSet) {
 // reachSnapshots notes the manifest lists, manifests and live entries of every retained snapshot. A manifest that
 // several snapshots share is read once.
 func (t *Table) reachSnapshots(ctx context.Context, l *liveSet, roots map[string]rootToRead) error {
+	t = t.within(ctx)
 	for _, s := range t.ice.Metadata().Snapshots() {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -166,9 +166,9 @@ func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, lat
 
 // readingBackLater is a view of the table that puts off the reading back of what it writes, and what is to be read back.
 func (t *Table) readingBackLater(ctx context.Context) (*Table, *readBacks) {
-	view := *t
+	view := *t.within(ctx)
 	var later *readBacks
-	if view.fs, later = readBackLater(view.io(ctx)); later == nil {
+	if view.fs, later = readBackLater(view.fs); later == nil {
 		later = &readBacks{client: view.cat.client}
 	}
 	return &view, later

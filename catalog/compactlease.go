@@ -20,7 +20,7 @@ type CompactLease struct {
 // holder that gives no sign of life for compactLeaseTime has lost it to whoever comes next. The lease saves work and nothing else:
 // commits are safe without it.
 func (t *Table) LeaseForCompaction(ctx context.Context) (*CompactLease, error) {
-	if err := t.checkWritable(); err != nil {
+	if err := t.within(ctx).checkWritable(); err != nil {
 		return nil, err
 	}
 	l, err := t.takeLease(ctx, compactLease)

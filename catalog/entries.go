@@ -165,6 +165,7 @@ func (t *Table) entriesAt(ctx context.Context, at At, p *manifest.Projection) it
 // of them is read, and reports whether its entries need not be read.
 func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Projection, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
+		t := t.within(ctx)
 		manifests, err := t.manifests(s)
 		if err != nil {
 			yield(nil, fmt.Errorf("table %s: %w", t.name, err))
@@ -181,7 +182,7 @@ func (t *Table) entriesOf(ctx context.Context, s *table.Snapshot, p *manifest.Pr
 				read = append(read, m)
 			}
 		}
-		fs, done := manifest.ReadAhead(t.io(ctx), read)
+		fs, done := manifest.ReadAhead(t.fs, read)
 		defer done()
 		for _, m := range read {
 			if err := ctx.Err(); err != nil {

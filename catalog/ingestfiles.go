@@ -114,7 +114,7 @@ func (t *Table) filesRecord(id string) string { return t.VaultFolder() + "_jobs/
 
 // listFiles records the files of a job, or reads what an earlier run of it recorded.
 func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputFile, part int) (*JobRecord, error) {
-	if err := t.checkWritable(); err != nil {
+	if err := t.within(ctx).checkWritable(); err != nil {
 		return nil, err
 	}
 	if err := t.claimVault(ctx); err != nil {

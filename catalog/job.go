@@ -113,7 +113,7 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	if !validPart(id) || len(id) > maxJobID {
 		return nil, nil, fmt.Errorf("%w: job id %q: up to %d letters, digits, '_' and '-'", ErrInvalid, id, maxJobID)
 	}
-	if err := t.checkWritable(); err != nil {
+	if err := t.within(ctx).checkWritable(); err != nil {
 		return nil, nil, err
 	}
 	branch, err := t.writableBranch(branch)

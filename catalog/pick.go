@@ -185,6 +185,7 @@ func (t *Table) addedBy(ctx context.Context, s *table.Snapshot) ([]*manifest.Ent
 
 // ownEntries visits the entries that a snapshot has added or removed.
 func (t *Table) ownEntries(ctx context.Context, s *table.Snapshot, visit func(iceberg.ManifestEntry)) error {
+	t = t.within(ctx)
 	manifests, err := t.manifests(s)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)

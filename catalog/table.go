@@ -87,13 +87,15 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	return nil
 }
 
-// io is the table's IO within the context of one call.
-func (t *Table) io(ctx context.Context) io.WriteFileIO {
+// within is the table with manifests and lists read and written within one call: what ends it ends its requests.
+func (t *Table) within(ctx context.Context) *Table {
 	of, ok := t.fs.(*tableIO)
 	if !ok {
-		return t.fs
+		return t
 	}
-	return &tableIO{&metadataIO{ctx, of.metadataStore}, of.places}
+	view := *t
+	view.fs = &tableIO{&metadataIO{ctx, of.metadataStore}, of.places}
+	return &view
 }
 
 // uncached is the table with manifests and lists as the store holds them, whatever a cache has of them.

@@ -59,7 +59,7 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 		case i == 1:
 			_, dropped = client.Stat(ctx, t.VaultFolder()+droppedName)
 		case base != nil && base.ManifestList != "":
-			if fs, ok := t.fs.(iceio.ReadFileIO); ok {
+			if fs, ok := t.within(ctx).fs.(iceio.ReadFileIO); ok {
 				_, _ = fs.ReadFile(base.ManifestList) // into the cache, for the commit; an error is found there
 			}
 		}

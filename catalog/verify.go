@@ -119,7 +119,7 @@ type TableFault struct {
 // what they count, every entry against its shard, and of every shard all metadata and that each range it refers to
 // exists; with Data also every byte, and the key indexes. Faults are listed in the result; the error is for what could not be looked at.
 func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
-	t = t.uncached()
+	t = t.uncached().within(ctx)
 	v := &tableVerifier{table: t, client: t.cat.client.Uncached(), o: o, out: &VerifyResult{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
 	if err := v.metadata(ctx); err != nil {
 		return nil, err
