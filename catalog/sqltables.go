@@ -436,30 +436,31 @@ func (c *sqlTables) remove(ctx context.Context, at string) {
 // variable for tests.
 var leastPacked = 256 << 10
 
+// packers compress metadata files by what the property of the codec states.
+var packers = map[string]func(w io.Writer) (io.WriteCloser, error){
+	table.MetadataCompressionCodecGzip: func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
+	table.MetadataCompressionCodecZstd: func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
+}
+
 // encodeMetadata gives metadata as JSON, compressed as their own property states if it is large, and the codec.
 func encodeMetadata(metadata table.Metadata) (text []byte, codec string, err error) {
 	codec = metadata.Properties().Get(table.MetadataCompressionKey, table.MetadataCompressionDefault)
+	pack, ok := packers[codec]
+	if !ok && codec != table.MetadataCompressionCodecNone {
+		return nil, "", fmt.Errorf("%w: property %s is %q: must be none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
+	}
 	var plain, packed bytes.Buffer
 	if err := json.NewEncoder(&plain).Encode(metadata); err != nil {
 		return nil, "", err
 	}
-	var w io.WriteCloser
-	switch codec {
-	case table.MetadataCompressionCodecNone:
-	case table.MetadataCompressionCodecGzip:
-		w = gzip.NewWriter(&packed)
-	case table.MetadataCompressionCodecZstd:
-		if w, err = zstd.NewWriter(&packed); err != nil {
-			return nil, "", err
-		}
-	default:
-		return nil, "", fmt.Errorf("%w: property %s is %q: must be none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
-	}
-	if w == nil || plain.Len() < leastPacked {
+	if !ok || plain.Len() < leastPacked {
 		return plain.Bytes(), table.MetadataCompressionCodecNone, nil
 	}
-	_, err = w.Write(plain.Bytes())
-	err = errors.Join(err, w.Close())
+	w, err := pack(&packed)
+	if err == nil {
+		_, err = w.Write(plain.Bytes())
+		err = errors.Join(err, w.Close())
+	}
 	return packed.Bytes(), codec, err
 }
 
