@@ -60,16 +60,6 @@ func edited(t *testing.T, file []byte, change func(map[string]any)) []byte {
 	return out
 }
 
-// metadataText is the JSON of a small metadata file.
-func metadataText(t *testing.T, at string) []byte {
-	t.Helper()
-	file, err := os.ReadFile(localPath(at))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // TestCollectRefusesSharedFiles: another table that has a part in a table's folders, however it came to that, ends the
 // collection of either before anything is marked.
 func TestCollectRefusesSharedFiles(t *testing.T) {

@@ -44,15 +44,7 @@ func TestTopRows(t *testing.T) {
 	}
 	used, split, sampled := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, typ := range []string{"Int8", "UInt64", "Int64", "Float64", "Float32", "DateTime", "Decimal", "String"} {
-		s, err := schema.Parse("id: Int64, k: " + typ + ", other: String")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, _ := openLocal(t) // samples are read from a local store
-		tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: s, CreateNamespace: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tbl := localTable(t, "id: Int64, k: "+typ+", other: String")
 		id := 0
 		for shard := range 4 {
 			var rows []string
@@ -154,6 +146,21 @@ func TestTopRowsReadLittle(t *testing.T) {
 	}
 }
 
+// localTable makes a table on a local store, of which samples are read.
+func localTable(t *testing.T, columns string) *Table {
+	t.Helper()
+	of, err := schema.Parse(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := openLocal(t)
+	tbl, err := c.Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tbl
+}
+
 // TestTopRowsOfTies: of many rows that are equal to the last one wanted in the first key, or in all keys, as many are read as are wanted.
 func TestTopRowsOfTies(t *testing.T) {
 	was := topBytes
@@ -207,15 +214,7 @@ func TestTopRowsReadOneShardOfTies(t *testing.T) {
 	smallSamples(t, 4000)
 	topBytes = 0
 	const columns, shards, rows = "id: Int64, k: Int64, any: Int64, f: Float64, s: String", 8, 20_000
-	of, err := schema.Parse(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _ := openLocal(t)
-	tbl, err := c.Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tbl := localTable(t, columns)
 	r := rand.New(rand.NewPCG(3, 5))
 	for shard := range shards {
 		var text []string
@@ -264,15 +263,7 @@ func TestTopRowsAfterNaN(t *testing.T) {
 		},
 	} {
 		columns := "id: Int64, f: " + typ + ", s: String"
-		of, err := schema.Parse(columns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, _ := openLocal(t)
-		tbl, err := c.Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tbl := localTable(t, columns)
 		for shard := range 2 {
 			var text []string
 			for i := range 200 {
