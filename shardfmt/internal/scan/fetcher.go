@@ -334,8 +334,6 @@ const (
 	// crowdedGap is the most bytes of a gap that are read where requests of other stripes wait: of 64 in flight, each holds others up for half a
 	// millisecond, in which all of them together bring 1.5 MiB at 50 MiB/s each, and a link of 1 Gbit/s 60 KiB.
 	crowdedGap = 64 << 10
-	// crowdedShare is the part of what is needed that may be read for nothing for it.
-	crowdedShare = 1
 )
 
 // gapsOf is how many bytes a gap may have over which the requests of a round are joined, and all such gaps together; n groups need bytes.
@@ -347,7 +345,7 @@ const (
 // Where a scan has more stripes than requests can be in flight, those of one stripe make those of others wait, however few they are.
 func (f *fetcher) gapsOf(n int, bytes uint64, scattered bool) (most, room uint64) {
 	if f.crowded {
-		most, room = crowdedGap, bytes/crowdedShare
+		most, room = crowdedGap, bytes // as much for nothing as for use
 	}
 	if scattered && n > fewRequests {
 		most, room = max(most, scatteredGap(n)), f.joins

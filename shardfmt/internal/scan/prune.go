@@ -50,7 +50,7 @@ func (s *stripe) candidates(ctx context.Context, st Store) (blocks []colstream.R
 	}
 	s.counts.StripesIndexed++
 	s.chosen = &c.Rows
-	return wholeBlocks(c.Rows, s.of.Records), true, nil
+	return wholeBlocks(c.Rows, colstream.RangeIndexBlock, s.of.Records), true, nil
 }
 
 // asks reports whether the indexes of the stripe are worth asking.
@@ -172,9 +172,8 @@ func (p *plan) sift(ctx context.Context, store Store, in []int, counts *Counts) 
 	return keep, err
 }
 
-// wholeBlocks widens ranges to the blocks of range indexes, and joins those that touch.
-func wholeBlocks(rows []filter.Range, records uint64) (out []colstream.Range) {
-	const block = colstream.RangeIndexBlock
+// wholeBlocks widens ranges to blocks of so many rows, and joins those that touch.
+func wholeBlocks(rows []filter.Range, block, records uint64) (out []colstream.Range) {
 	for _, r := range rows {
 		if r.Start >= records {
 			break

@@ -147,12 +147,7 @@ func (s *stripe) mayBeWhole() bool {
 
 // unneeded estimates how many bytes the columns that are fetched first have in blocks without any of the rows.
 func (s *stripe) unneeded(rows []colstream.Range) uint64 {
-	block, needed, end := max(1, s.blockRows), uint64(0), uint64(0)
-	for _, r := range rows {
-		from := max(end, r.Start/block*block)
-		end = max(end, min(s.of.Records, (r.End+block-1)/block*block))
-		needed += end - min(from, end)
-	}
+	needed := totalRows(wholeBlocks(rows, max(1, s.blockRows), s.of.Records))
 	return uint64(float64(stored(s.first())) * float64(s.of.Records-needed) / float64(s.of.Records))
 }
 
@@ -268,7 +263,7 @@ func (s *stripe) indexes(ctx context.Context, candidates []colstream.Range, name
 	}
 	rows, first := []colstream.Range{s.rows}, s.first()
 	small := stored(first) <= smallColumns
-	if !small && !named && s.mayBeWhole() { // the maps are fetched once it is known that they are needed
+	if !small && s.mayBeWhole() { // the maps are fetched once it is known that they are needed
 		err = s.fetch.round(ctx, round)
 		return out, err
 	}

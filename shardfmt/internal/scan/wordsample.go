@@ -51,7 +51,7 @@ func readCost(bytes uint64) float64 { return 1 + float64(bytes)/mostGap }
 func rowsCost(rows []filter.Range, bytes, records uint64) (cost float64) {
 	width := float64(bytes) / float64(max(1, records))
 	var round []colstream.Request
-	for _, r := range wholeBlocks(rows, records) {
+	for _, r := range wholeBlocks(rows, colstream.RangeIndexBlock, records) {
 		round = append(round, colstream.Request{Start: uint64(float64(r.Start) * width), End: uint64(float64(r.End) * width)})
 	}
 	if len(round) == 0 {
