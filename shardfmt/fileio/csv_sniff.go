@@ -190,17 +190,25 @@ func (in *inference) countsUp(first *csvRecord, below []csvRecord) bool {
 			return false
 		}
 	}
-	for i := 1; i < len(first.cells); i++ {
-		n, ok := plainInteger(bytes.Trim(first.cell(i), " "))
-		before := n - 1
-		if i > 1 {
-			before, _ = plainInteger(bytes.Trim(first.cell(i-1), " "))
-		}
-		if !ok || n != before+1 {
+	return numbersUp(first, 1, len(first.cells))
+}
+
+// numbersUp reports whether the fields from one to before another are whole numbers that go up by one.
+func numbersUp(r *csvRecord, from, to int) bool {
+	before := int64(0)
+	for i := from; i < to; i++ {
+		n, ok := wholeNumber(r, i)
+		if !ok || i > from && n != before+1 {
 			return false
 		}
+		before = n
 	}
 	return true
+}
+
+// wholeNumber is the value of a field that is a whole number.
+func wholeNumber(r *csvRecord, i int) (int64, bool) {
+	return plainInteger(bytes.Trim(r.cell(i), " "))
 }
 
 // yearsAbove reports whether a record is one text or more and then at least two years that go up by one, above records of which none has
@@ -216,27 +224,19 @@ func (in *inference) yearsAbove(first *csvRecord, below []csvRecord) bool {
 	if from == 0 || to-from < 2 || len(below) == 0 {
 		return false
 	}
-	before, ok := year(first, from)
-	for i := from + 1; ok && i < to; i++ {
-		var n int64
-		n, ok = year(first, i)
-		ok = ok && n == before+1
-		before = n
-	}
-	return ok && !slices.ContainsFunc(below, func(r csvRecord) bool {
-		for i := from; i < min(to, len(r.cells)); i++ {
-			if _, ok := year(&r, i); !ok {
-				return false
-			}
-		}
-		return true
+	return numbersUp(first, from, to) && years(first, from, to) && !slices.ContainsFunc(below, func(r csvRecord) bool {
+		return years(&r, from, min(to, len(r.cells)))
 	})
 }
 
-// year is the value of a field that may be a year of statistics.
-func year(r *csvRecord, i int) (int64, bool) {
-	n, ok := plainInteger(bytes.Trim(r.cell(i), " "))
-	return n, ok && 1700 <= n && n <= 2200
+// years reports whether the fields from one to before another may be years of statistics.
+func years(r *csvRecord, from, to int) bool {
+	for i := from; i < to; i++ {
+		if n, ok := wholeNumber(r, i); !ok || n < 1700 || n > 2200 {
+			return false
+		}
+	}
+	return true
 }
 
 // kindOf is the kind of a field; kindNone if it stands for null.
