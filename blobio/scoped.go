@@ -264,7 +264,7 @@ func (s *scoped) Create(ctx context.Context, key string, opts CreateOptions) (Wr
 	return b.Create(ctx, key, opts)
 }
 
-// ProbeChecksum implements ChecksumProber.
+// ProbeChecksum implements checksumProber.
 func (s *scoped) ProbeChecksum(ctx context.Context, key string) (bool, error) {
 	b, err := s.writes(ctx, key)
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 
 // The columns that changes have before those of the table, under Iceberg's names.
 const (
-	// changeTypeColumn states INSERT or DELETE.
-	changeTypeColumn = "_change_type"
-	// changeSnapshotColumn is the snapshot that added or removed the row.
-	changeSnapshotColumn = "_commit_snapshot_id"
+	// ChangeTypeColumn states INSERT or DELETE.
+	ChangeTypeColumn = "_change_type"
+	// ChangeSnapshotColumn is the snapshot that added or removed the row.
+	ChangeSnapshotColumn = "_commit_snapshot_id"
 )
 
 // The values of ChangeTypeColumn.
@@ -71,7 +71,7 @@ func (t *Table) Changes(from, to int64) (*Changes, error) {
 // Fields of the changes: the two columns above, then the table's.
 func (c *Changes) Fields() []*schema.Node {
 	s := &schema.Schema{Fields: []*schema.Node{
-		{Name: changeTypeColumn, Basic: schema.String}, {Name: changeSnapshotColumn, Basic: schema.Int64, Signed: true},
+		{Name: ChangeTypeColumn, Basic: schema.String}, {Name: ChangeSnapshotColumn, Basic: schema.Int64, Signed: true},
 	}}
 	for _, f := range c.table.schema.Shard.Fields {
 		field := copied(f)

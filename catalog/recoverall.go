@@ -72,7 +72,7 @@ const (
 	RecoveredTable = "recovered"
 	CurrentTable   = "current"
 	AdvancedTable  = "advanced"
-	droppedState   = "dropped"
+	DroppedState   = "dropped"
 	FailedTable    = "failed"
 )
 
@@ -230,7 +230,7 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, kno
 		return r
 	}
 	if r.Table = name.String(); t.dropped && !here {
-		r.Outcome = droppedState
+		r.Outcome = DroppedState
 		return r
 	}
 	last, err := c.lastState(ctx, uuid, t.files)

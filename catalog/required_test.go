@@ -222,7 +222,7 @@ func TestChangesOfRequiredColumns(t *testing.T) {
 	for _, f := range c.Fields() {
 		nullable[f.Name] = f.Nullable
 	}
-	if !nullable["small"] || nullable[changeTypeColumn] || tbl.Schema().Fields[2].Nullable {
+	if !nullable["small"] || nullable[ChangeTypeColumn] || tbl.Schema().Fields[2].Nullable {
 		t.Errorf("nullable: %v", nullable)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // readers of Avro take no larger value there. Short names of plain columns make it some 17,800 columns.
 const maxSchemaBytes = 1 << 20
 
-// ErrTooManyColumns is a schema of more than MaxSchemaBytes.
+// ErrTooManyColumns is a schema of more than 1 MiB as Iceberg's JSON.
 var ErrTooManyColumns = errors.New("too many columns for a table")
 
 // CheckSize refuses a schema that no manifest could carry.

@@ -32,8 +32,8 @@ const (
 const (
 	OfStripe     = stripeindex.OfStripe
 	OfShard      = stripeindex.OfShard
-	ofField      = stripeindex.OfField
-	ofShardField = stripeindex.OfShardField
+	OfField      = stripeindex.OfField
+	OfShardField = stripeindex.OfShardField
 )
 
 // IndexScope is what an index belongs to.

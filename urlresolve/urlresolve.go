@@ -31,7 +31,7 @@ import (
 // escaped; the rest is for scheme and bucket.
 const maxLength = 4096
 
-// tooLong is why a reference is refused that is within MaxLength itself: nobody could follow what it resolves to.
+// tooLong is why a reference is refused that is within maxLength itself: nobody could follow what it resolves to.
 var tooLong = "its URL is longer than " + strconv.Itoa(maxLength) + " bytes"
 
 // ErrRefused is matched (errors.Is) by every error of this package: the reference is malformed, or names what

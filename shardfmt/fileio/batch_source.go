@@ -268,7 +268,7 @@ func (s *batchSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return arrowtype.PlainBatch(b, s.types), nil
 }
 
-// NextCoded implements CodedSource.
+// NextCoded implements codedSource.
 func (s *batchSource) NextCoded(ctx context.Context) (arrow.RecordBatch, error) {
 	s.reuse = true
 	return s.nextBatch(ctx)

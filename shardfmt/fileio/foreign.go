@@ -161,7 +161,7 @@ type SourceOptions struct {
 	// Where leaves out parts of such files that can't hold a record for which it is true. It is bound to Schema.
 	// Records are not filtered one by one.
 	Where *filter.Bound
-	// MaxMemory bounds the memory of reading Arrow and Parquet, in bytes, DefaultMaxMemory if 0: a batch of Arrow may
+	// MaxMemory bounds the memory of reading Arrow and Parquet, in bytes, 1 GiB if 0: a batch of Arrow may
 	// take so much, packed and unpacked, the process that reads Parquet (ServeReader) 512 MiB more.
 	MaxMemory int64
 	// InProcess reads Parquet in the caller's process, where a file made to do harm can end the program: for files that the caller trusts, in

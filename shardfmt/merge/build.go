@@ -93,7 +93,7 @@ func (m *merger) checkInputs(ctx context.Context) error {
 			return err
 		}
 		if len(s.properties.StandardProperties) > 0 && !m.options.AllowStandard {
-			return &standardError{URL: s.root.URL(), Name: s.properties.StandardProperties[0].GetName()}
+			return fmt.Errorf("%w: %s has %q", errStandard, s.root.URL(), s.properties.StandardProperties[0].GetName())
 		}
 	}
 	if deleted != "" && clean != "" {

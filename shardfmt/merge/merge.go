@@ -27,10 +27,9 @@
 // # What is refused
 //
 // Inputs whose schemas can't be brought together without touching data (ErrSchema); shards with deleted
-// records together with shards without (ErrDeleted): one deleted record makes a whole root unreadable to the
-// reference's Arrow reader; standard properties, whose meaning for a larger shard is not ours to decide
-// (ErrStandard); objects outside the new root's folder (urlresolve.ErrRefused) unless allowed; roots above the
-// limits (ErrLimit).
+// records together with shards without: one deleted record makes a whole root unreadable to the
+// reference's Arrow reader; standard properties, whose meaning for a larger shard is not ours to decide;
+// objects outside the new root's folder (urlresolve.ErrRefused) unless allowed; roots above the limits.
 //
 // docs/design/merge.md has the rules, and why they are what they are.
 package merge
@@ -113,7 +112,7 @@ type Options struct {
 	FieldIDs []int
 	// AllowExternal lets the new root refer to objects outside its folder, by absolute URLs.
 	AllowExternal bool
-	// AllowStandard concatenates standard properties instead of refusing them. Inputs of different drop-by tags are refused still (ErrTags).
+	// AllowStandard concatenates standard properties instead of refusing them. Inputs of different drop-by tags are refused still.
 	AllowStandard bool
 	// Policy reports what absolute references in the inputs may name.
 	Policy urlresolve.Policy

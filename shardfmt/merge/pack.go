@@ -33,7 +33,7 @@ var ErrNothingToPack = errors.New("nothing to pack")
 //
 // Of each copied object one range is read, from the first to the last byte that the inputs refer to, in requests of up to 8 MiB.
 // Objects that something names without a range, as Parquet files, stay where they are. A shard with protobuf fields that this program
-// does not know is refused, ErrUnknownFields: they may refer to data.
+// does not know is refused: they may refer to data.
 func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []Input, o PackOptions) (*Result, error) {
 	wide := o.Options
 	wide.Limits.Objects = -1 // most of them will be gone

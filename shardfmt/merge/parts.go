@@ -3,25 +3,10 @@ package merge
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
-
-// standardError is an input with standard properties; it matches errStandard.
-type standardError struct {
-	// URL of the input, Name of its first standard property.
-	URL, Name string
-}
-
-// Error implements error.
-func (e *standardError) Error() string {
-	return fmt.Sprintf("%v: %s has %q", errStandard, e.URL, e.Name)
-}
-
-// Is matches ErrStandard.
-func (e *standardError) Is(target error) bool { return target == errStandard }
 
 // addFieldLists adds the field list of every stripe.
 func (m *merger) addFieldLists(ctx context.Context) error {

@@ -188,7 +188,7 @@ func follow(b []byte, pos int64) (int64, error) {
 
 func u16(b []byte, pos int64) int64 { return int64(flatbuffers.GetVOffsetT(b[pos:])) }
 
-// checkText checks text that was read: UTF-8, and no longer than MaxName.
+// checkText checks text that was read: UTF-8, and no longer than maxName.
 func checkText(text []byte, t flatbuffers.Table) error {
 	if len(text) > maxName {
 		return corrupt.At(int64(t.Pos), "schema: name of %d bytes", len(text))

@@ -11,7 +11,7 @@ import (
 )
 
 // Unmarshal decodes the payload of a schema message. Node numbers must be unique and below the stated count;
-// depth, number and memory of the nodes are limited (MaxDepth, MaxNodes, and a multiple of the payload, since
+// depth, number and memory of the nodes are limited (100 levels, a million, and a multiple of the payload, since
 // a buffer may use one string many times).
 func Unmarshal(payload []byte) (*Schema, error) {
 	v, err := NewView(payload)

@@ -17,7 +17,7 @@ import (
 type ReadData uint8
 
 const (
-	// ReadSmall reads all of a shard of up to SmallShard bytes. Of a larger one it reads the columns whose work metadata
+	// ReadSmall reads all of a shard of up to 16 MiB. Of a larger one it reads the columns whose work metadata
 	// can't bound: those with unions whose values lie at offsets.
 	ReadSmall ReadData = iota
 	// ReadAll reads all of every shard, as Shard does.
