@@ -17,6 +17,7 @@ import (
 
 // column is a top-level column of a file.
 type column struct {
+	*settings
 	schema *arrow.Schema    // of this column alone
 	types  *pqschema.Schema // and the same in Parquet
 	kind   kind
@@ -34,8 +35,8 @@ const (
 	decimals64
 )
 
-func newColumn(f arrow.Field) (*column, error) {
-	c := &column{schema: arrow.NewSchema([]arrow.Field{f}, nil), kind: kindOf(f.Type)}
+func newColumn(f arrow.Field, how *settings) (*column, error) {
+	c := &column{settings: how, schema: arrow.NewSchema([]arrow.Field{f}, nil), kind: kindOf(f.Type)}
 	var err error
 	c.types, err = parquetSchema(c.schema)
 	return c, err
@@ -106,7 +107,7 @@ type library struct {
 
 func (l *library) add(a arrow.Array) (err error) {
 	if l.w == nil {
-		l.w, err = pqarrow.NewFileWriter(l.column.schema, &l.out, withoutFloats(l.column.types), pqarrow.DefaultWriterProps())
+		l.w, err = pqarrow.NewFileWriter(l.column.schema, &l.out, l.column.withoutFloats(l.column.types), pqarrow.DefaultWriterProps())
 		if err != nil {
 			return err
 		}
@@ -134,7 +135,7 @@ func (l *library) finish() (chunk, error) {
 		if l.column.types.Column(i).SortOrder() == pqschema.SortUNKNOWN {
 			leaf.MetaData.Statistics = nil // the library knows another type, by the order of which they are
 		}
-		done.about = append(done.about, metadata.NewColumnChunkMetaDataBuilderWithContents(anything, l.column.types.Column(i), leaf))
+		done.about = append(done.about, metadata.NewColumnChunkMetaDataBuilderWithContents(l.column.anything, l.column.types.Column(i), leaf))
 	}
 	return done, nil
 }

@@ -123,9 +123,9 @@ func appendValidity(to []byte, n int, a arrow.Array) []byte {
 // without is how to write the column without a dictionary, or nil if it may still have one. At the end of the row group it has what it has.
 func (f *flat) without(end bool) *parquet.WriterProperties {
 	rows, entries := f.rows, f.table.len()
-	perEntry, how := rowsPerWord, plainWords
+	perEntry, how := rowsPerWord, f.plainWords
 	if f.kind == texts {
-		perEntry, how = rowsPerText, plainTexts
+		perEntry, how = rowsPerText, f.plainTexts
 	}
 	switch {
 	case entries > maxEntries || f.table.size() > maxDictionary:
@@ -139,7 +139,7 @@ func (f *flat) without(end bool) *parquet.WriterProperties {
 		return nil
 	}
 	if f.kind != texts && entries < rows/2 {
-		return plainRuns
+		return f.plainRuns
 	}
 	return how
 }
@@ -222,7 +222,7 @@ func (f *flat) finish() (chunk, error) {
 	if f.plain != nil {
 		return f.plain.finish()
 	}
-	p, err := newPages(f.column, coded)
+	p, err := newPages(f.column, f.coded)
 	if err != nil {
 		return chunk{}, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // parquetSchema gives the Parquet schema of an Arrow schema, with the logical types that the metadata of its fields name.
 func parquetSchema(s *arrow.Schema) (*pqschema.Schema, error) {
-	types, err := pqarrow.ToParquet(s, anything, arrowProperties)
+	types, err := pqarrow.ToParquet(s, storage, arrowProperties)
 	if err != nil {
 		return nil, err
 	}

@@ -11,40 +11,59 @@ const (
 	// pageBytes is the size of pages before compression: what a page goes through, from values to what is written, stays in the
 	// processor's caches, and the library's memory for it is small enough to be had again. Zstd finds 1 to 2 % less than in a mebibyte.
 	pageBytes = 256 << 10
+	// pagesBytes is how much the pages that columns are at may take together: a page is held three times on its way, as values, one
+	// behind the other and compressed, so that those of a thousand columns would take 768 MiB. They are smaller where there are more
+	// than 32 columns, and have minPageBytes, which zstd still finds repetitions in.
+	pagesBytes, minPageBytes = 8 << 20, 8 << 10
 	// Levels of zstd, as the library's Zstd has them. Codes gain nothing by more than the lowest, and words only if they repeat.
 	codedLevel, wordsLevel, runsLevel, textsLevel = 1, 1, 3, 3
 	// How many values the library takes before it looks at the size of a page.
 	wordsAtOnce, textsAtOnce = 8192, 1024
 )
 
-// Properties of columns: they are the same for all files, and only read.
+// What is the same for all files.
 var (
 	arrowProperties = pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())
-	coded           = properties(true, codedLevel, wordsAtOnce)
-	plainWords      = properties(false, wordsLevel, wordsAtOnce)
-	plainRuns       = properties(false, runsLevel, wordsAtOnce)
-	plainTexts      = properties(false, textsLevel, textsAtOnce)
-	// anything is for columns that are left to the library: it makes dictionaries, and drops those that get long.
-	anything = properties(true, textsLevel, textsAtOnce)
+	storage         = parquet.NewWriterProperties(parquet.WithVersion(parquet.V2_LATEST), parquet.WithStoreDecimalAsInteger(true))
 )
 
-func properties(dictionary bool, level int, atOnce int64, more ...parquet.WriterProperty) *parquet.WriterProperties {
+// settings are how the columns of a file are written. They are only read.
+type settings struct {
+	page                                     int64
+	coded, plainWords, plainRuns, plainTexts *parquet.WriterProperties
+	// anything is for columns that are left to the library: it makes dictionaries, and drops those that get long.
+	anything *parquet.WriterProperties
+}
+
+// settingsFor are those of a file of so many columns, those within others counted.
+func settingsFor(columns int) *settings {
+	s := &settings{page: max(min(pageBytes, pagesBytes/int64(max(columns, 1))), minPageBytes)}
+	words := min(wordsAtOnce, s.page/8)
+	s.coded = s.properties(true, codedLevel, words)
+	s.plainWords = s.properties(false, wordsLevel, words)
+	s.plainRuns = s.properties(false, runsLevel, words)
+	s.plainTexts = s.properties(false, textsLevel, textsAtOnce)
+	s.anything = s.properties(true, textsLevel, textsAtOnce)
+	return s
+}
+
+func (s *settings) properties(dictionary bool, level int, atOnce int64, more ...parquet.WriterProperty) *parquet.WriterProperties {
 	return parquet.NewWriterProperties(append([]parquet.WriterProperty{
 		parquet.WithVersion(parquet.V2_LATEST), parquet.WithStoreDecimalAsInteger(true),
 		parquet.WithCompression(compress.Codecs.Zstd), parquet.WithCompressionLevel(level),
-		parquet.WithDictionaryDefault(dictionary), parquet.WithDataPageSize(pageBytes), parquet.WithBatchSize(atOnce)}, more...)...)
+		parquet.WithDictionaryDefault(dictionary), parquet.WithDataPageSize(s.page), parquet.WithBatchSize(atOnce)}, more...)...)
 }
 
 // withoutFloats are anything, without dictionaries of floats: the library takes all NaNs for one.
-func withoutFloats(s *pqschema.Schema) *parquet.WriterProperties {
+func (s *settings) withoutFloats(types *pqschema.Schema) *parquet.WriterProperties {
 	var plain []parquet.WriterProperty
-	for i := range s.NumColumns() {
-		if c := s.Column(i); c.PhysicalType() == parquet.Types.Float || c.PhysicalType() == parquet.Types.Double {
+	for i := range types.NumColumns() {
+		if c := types.Column(i); c.PhysicalType() == parquet.Types.Float || c.PhysicalType() == parquet.Types.Double {
 			plain = append(plain, parquet.WithDictionaryFor(c.Path(), false))
 		}
 	}
 	if plain == nil {
-		return anything
+		return s.anything
 	}
-	return properties(true, textsLevel, textsAtOnce, plain...)
+	return s.properties(true, textsLevel, textsAtOnce, plain...)
 }

@@ -47,8 +47,9 @@ func New(w io.Writer, s *arrow.Schema) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	how := settingsFor(types.NumColumns())
 	// What Arrow's readers need beside the types is what the library would write of a file without rows.
-	empty, err := pqarrow.NewFileWriter(s, io.Discard, anything, arrowProperties)
+	empty, err := pqarrow.NewFileWriter(s, io.Discard, how.anything, arrowProperties)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +57,9 @@ func New(w io.Writer, s *arrow.Schema) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Writer{w: w, schema: s, footer: metadata.NewFileMetadataBuilder(types, anything, about.KeyValueMetadata())}
+	out := &Writer{w: w, schema: s, footer: metadata.NewFileMetadataBuilder(types, how.anything, about.KeyValueMetadata())}
 	for i, f := range s.Fields() {
-		c, err := newColumn(f)
+		c, err := newColumn(f, how)
 		if err != nil {
 			return nil, err
 		}
