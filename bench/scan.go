@@ -105,7 +105,7 @@ func addFile(list []*FileColumn, dir, name, typ string, a arrow.Array, size int,
 	if err != nil {
 		return nil, err
 	}
-	f := &FileColumn{Name: name, Rows: a.Len(), Bytes: size, dir: filepath.Join(dir, fmt.Sprint(len(list))), client: blobio.NewClient()}
+	f := &FileColumn{Name: name, Rows: a.Len(), Bytes: size, dir: filepath.Join(dir, fmt.Sprint(len(list))), client: blobio.NewClient(blobio.ClientOptions{})}
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ type CreateOptions struct {
 	SizeHint int64
 	// InParts makes a small object go up in parts too, where the driver knows such uploads.
 	InParts bool
-	// AllowUnconditional: a store that refuses the condition gets the request without it, after a HEAD; see WithUnconditionalWrites.
+	// AllowUnconditional: a store that refuses the condition gets the request without it, after a HEAD; see ClientOptions.
 	AllowUnconditional bool
 	// Receipt, if not nil, is set to what the store reports about the new object, by drivers whose store does.
 	Receipt *Receipt

@@ -16,7 +16,7 @@ import (
 )
 
 func TestMemoryCache(t *testing.T) {
-	sp, url, _, f := faulty(t, "", blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20}))
+	sp, url, _, f := faulty(t, "", blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 1 << 20}})
 	for range 3 {
 		dst := make([]byte, 100)
 		info, err := sp.ReadRange(t.Context(), url, 50, dst)
@@ -41,8 +41,8 @@ func TestMemoryCache(t *testing.T) {
 }
 
 func TestCacheableDecides(t *testing.T) {
-	sp, url, _, f := faulty(t, "", blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20,
-		Cacheable: func(u string) bool { return filepath.Ext(u) == ".shard" }}))
+	sp, url, _, f := faulty(t, "", blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 1 << 20,
+		Cacheable: func(u string) bool { return filepath.Ext(u) == ".shard" }}})
 	for range 2 {
 		if _, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 1)); err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestCacheableDecides(t *testing.T) {
 
 // TestScanLeavesTheMemoryCacheAlone: what is used again stays, however much is read once.
 func TestScanLeavesTheMemoryCacheAlone(t *testing.T) {
-	sp, url, mem, f := faulty(t, "", blobio.WithCache(blobio.CacheOptions{Memory: 64 << 10}))
+	sp, url, mem, f := faulty(t, "", blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 64 << 10}})
 	mem.Replace("scan", make([]byte, 1<<20))
 	hot := func() {
 		for off := range int64(20) {
@@ -81,7 +81,7 @@ func TestScanLeavesTheMemoryCacheAlone(t *testing.T) {
 func TestDiskCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	read := func(t *testing.T) (sp *blobio.Client) {
-		sp, url, _, _ := faulty(t, "", blobio.WithCache(blobio.CacheOptions{Dir: dir}))
+		sp, url, _, _ := faulty(t, "", blobio.ClientOptions{Cache: blobio.CacheOptions{Dir: dir}})
 		for off := range int64(10) {
 			dst := make([]byte, 100)
 			info, err := sp.ReadRange(t.Context(), url, off*100, dst)
@@ -154,7 +154,7 @@ func TestWholeObjectsOnDisk(t *testing.T) {
 		}
 		clear(b) // must not reach the cache
 	}
-	options := blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20, Dir: dir})
+	options := blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 1 << 20, Dir: dir}}
 	first, url, _, _ := faulty(t, "", options)
 	whole(first, url, 1000)
 	whole(first, url, 1000)
@@ -169,7 +169,7 @@ func TestWholeObjectsOnDisk(t *testing.T) {
 	if c := second.Counters(); c.Gets != 0 || c.CacheHits != 1 || c.Depth != 0 {
 		t.Errorf("second run: %+v", c)
 	}
-	other, url, _, f := faulty(t, "", blobio.WithCacheOf(second))
+	other, url, _, f := faulty(t, "", blobio.ClientOptions{CacheOf: second})
 	whole(other, url, 1000)
 	if c := other.Counters(); c.Gets != 0 || c.CacheHits != 1 || f.Requests("get") != 0 {
 		t.Errorf("a Client that shares the cache: %+v", c)
@@ -206,7 +206,7 @@ func TestWholeObjectsOnDisk(t *testing.T) {
 func TestDiskCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	const most = 64 << 10
-	sp, _, mem, _ := faulty(t, "", blobio.WithCache(blobio.CacheOptions{Dir: dir, Disk: most}))
+	sp, _, mem, _ := faulty(t, "", blobio.ClientOptions{Cache: blobio.CacheOptions{Dir: dir, Disk: most}})
 	mem.Replace("big", make([]byte, 1<<20))
 	for off := int64(0); off < 1<<20; off += 4 << 10 {
 		if _, err := sp.ReadRange(t.Context(), "mem://faulty/big", off, make([]byte, 4<<10)); err != nil {
@@ -239,7 +239,7 @@ func TestDiskCacheInAPlaceThatIsNone(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sp, url, _, _ := faulty(t, "", blobio.WithCache(blobio.CacheOptions{Dir: filepath.Join(file, "x")}))
+	sp, url, _, _ := faulty(t, "", blobio.ClientOptions{Cache: blobio.CacheOptions{Dir: filepath.Join(file, "x")}})
 	_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 1))
 	wantClass(t, err, blobio.ErrDenied)
 }
@@ -248,7 +248,7 @@ func TestDiskCacheInAPlaceThatIsNone(t *testing.T) {
 // others.
 func TestSingleFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _ := slow(t, blobfake.Cloud, 1000, blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20}))
+		sp, url, _ := slow(t, blobfake.Cloud, 1000, blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 1 << 20}})
 		shortLived, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		var all sync.WaitGroup
@@ -273,7 +273,7 @@ func TestSingleFlight(t *testing.T) {
 
 func TestAbandonedFlightEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _, _ := faulty(t, "get 1: stall 10h", blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20}))
+		sp, url, _, _ := faulty(t, "get 1: stall 10h", blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 1 << 20}})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := sp.ReadRange(ctx, url, 0, make([]byte, 100))
@@ -285,7 +285,7 @@ func TestAbandonedFlightEnds(t *testing.T) {
 }
 
 func TestFailedReadIsNotCached(t *testing.T) {
-	sp, url, _, _ := faulty(t, "get 1: fail denied", blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20, Dir: t.TempDir()}))
+	sp, url, _, _ := faulty(t, "get 1: fail denied", blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 1 << 20, Dir: t.TempDir()}})
 	_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 100))
 	wantClass(t, err, blobio.ErrDenied)
 	dst := make([]byte, 100)
@@ -295,7 +295,7 @@ func TestFailedReadIsNotCached(t *testing.T) {
 }
 
 func ExampleClient_Counters() {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	fmt.Println(sp.Counters().Gets)
 	// Output: 0
 }

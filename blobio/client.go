@@ -61,12 +61,9 @@ type mount struct {
 }
 
 // NewClient makes a Client without buckets.
-func NewClient(opts ...Option) *Client {
-	c := &Client{core: &core{opts: defaults(), mounts: map[string]*mount{}}}
+func NewClient(o ClientOptions) *Client {
+	c := &Client{core: &core{opts: o.withDefaults(), mounts: map[string]*mount{}}}
 	c.chain = &c.root
-	for _, set := range opts {
-		set(&c.opts)
-	}
 	return c
 }
 
@@ -75,7 +72,7 @@ func (c *Client) Counters() Counters { return c.tally.read() }
 
 // Mount opens the bucket of a URL with the options in its query, and returns the location without them, as it
 // may be stored and printed: file:///dir, s3://bucket/prefix, abfss://container@account.dfs.core.windows.net/p.
-// A plain path becomes a file URL. Without options those of WithStores hold. Mounting a bucket again keeps the bucket that is there; options that differ
+// A plain path becomes a file URL. Without options those of ClientOptions.Stores hold. Mounting a bucket again keeps the bucket that is there; options that differ
 // from its own are an error.
 func (c *Client) Mount(ctx context.Context, rawURL string) (canonical string, err error) {
 	u, err := parseMount(rawURL)
@@ -87,7 +84,7 @@ func (c *Client) Mount(ctx context.Context, rawURL string) (canonical string, er
 		return "", cannotOpen(rawURL, err)
 	}
 	given := u.RawQuery != ""
-	u.RawQuery = c.opts.stores.query(u)
+	u.RawQuery = c.opts.Stores.query(u)
 	bucket, err := open(ctx, u)
 	var told *Error
 	switch {
@@ -207,8 +204,8 @@ func (c *Client) ProbeChecksum(ctx context.Context, url string) (checked, known 
 	if err != nil || m.prober == nil {
 		return false, false, err
 	}
-	limits := timed{policy: c.opts.retry}
-	err = c.opts.retry.Do(ctx, func() error {
+	limits := timed{policy: c.opts.Retry}
+	err = c.opts.Retry.Do(ctx, func() error {
 		return limits.within(ctx, 0, "create", url, func(ctx context.Context) error {
 			checked, err = m.prober.ProbeChecksum(ctx, key)
 			return err
@@ -275,7 +272,7 @@ func (c *Client) add(root string, bucket Bucket, given bool, query string) error
 	}
 	m := c.layer(root, bucket)
 	m.query = query
-	if err := c.opts.stores.scopes(root, query, m.scopes); err != nil {
+	if err := c.opts.Stores.scopes(root, query, m.scopes); err != nil {
 		return errors.Join(err, bucket.Close())
 	}
 	c.mounts[root] = m
@@ -320,12 +317,12 @@ func (c *Client) layer(root string, bucket Bucket) *mount {
 		}
 		return m
 	}
-	m.bucket = &timed{Bucket: m.bucket, policy: c.opts.retry}
-	m.bucket = newLimited(m.bucket, c.opts.slots)
-	if c.opts.hedging {
+	m.bucket = &timed{Bucket: m.bucket, policy: c.opts.Retry}
+	m.bucket = newLimited(m.bucket, c.opts.BucketConcurrency)
+	if c.opts.Hedging {
 		m.bucket = &hedged{Bucket: m.bucket, share: hedgeShare}
 	}
-	policy := c.opts.retry
+	policy := c.opts.Retry
 	policy.retried = &both{all: &c.tally, one: store}
 	m.bucket = &retrying{Bucket: m.bucket, policy: policy}
 	return m

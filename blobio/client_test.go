@@ -15,7 +15,7 @@ import (
 
 func TestSpaceReadsBackWhatItPut(t *testing.T) {
 	dir := t.TempDir()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	root, err := sp.Mount(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestSpaceReadsBackWhatItPut(t *testing.T) {
 }
 
 func TestCounters(t *testing.T) {
-	sp, ctx := blobio.NewClient(), t.Context()
+	sp, ctx := blobio.NewClient(blobio.ClientOptions{}), t.Context()
 	url := "mem://" + t.Name() + "/x"
 	step := func(name string, want blobio.Counters, do func() error) {
 		t.Helper()
@@ -101,7 +101,7 @@ func TestCounters(t *testing.T) {
 }
 
 func TestWhatCannotBeMounted(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	if err := sp.MountBucket("mem://m/", memblob.New()); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (l *losing) Close() error {
 // Ranges are copied through all that a Client puts around a bucket, of the same store alone, and nothing of them is fetched. Whether an object of such is there
 // is not guessed after a lost answer.
 func TestCopyRangeThroughAClient(t *testing.T) {
-	ctx, c := t.Context(), blobio.NewClient()
+	ctx, c := t.Context(), blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	here := &remote{Bucket: memblob.New()}
 	for name, b := range map[string]blobio.Bucket{"here": here, "there": &remote{Bucket: memblob.New()}} {

@@ -8,7 +8,7 @@ import (
 
 // TestLocalReadsAreThin: what a Client puts on top of a local bucket allocates next to nothing.
 func TestLocalReadsAreThin(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	url := "mem://" + t.Name() + "/x"
 	if err := sp.Put(t.Context(), url, object); err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestLocalReadsAreThin(t *testing.T) {
 }
 
 func BenchmarkLocalRead(b *testing.B) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	url := "mem://" + b.Name() + "/x"
 	if err := sp.Put(b.Context(), url, object); err != nil {
 		b.Fatal(err)

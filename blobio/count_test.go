@@ -34,7 +34,7 @@ func TestDriversCountPages(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "d", "e"} {
 		mem.Replace(key, nil)
 	}
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	if err := sp.MountBucket("mem://paging/", paging{mem}); err != nil {
 		t.Fatal(err)
 	}

@@ -118,13 +118,13 @@ func (f *Fork) Branch() *Client {
 // Join reports that the forked view waited for all branches. Call it when their work is done.
 func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
 
-// Each calls do for 0 … n−1, as many at a time as WithConcurrency states, each with a branch of its own. The first
+// Each calls do for 0 … n−1, as many at a time as ClientOptions.Concurrency states, each with a branch of its own. The first
 // error cancels the context of the others and is returned when all have ended. A panic of do counts as its error.
 func (c *Client) Each(ctx context.Context, n int, do func(ctx context.Context, branch *Client, i int) error) error {
 	if c.inTurn {
 		return c.EachUpTo(ctx, 1, n, do)
 	}
-	return c.EachUpTo(ctx, c.opts.concurrency, n, do)
+	return c.EachUpTo(ctx, c.opts.Concurrency, n, do)
 }
 
 // EachUpTo is Each with at most limit calls at a time.

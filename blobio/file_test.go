@@ -14,7 +14,7 @@ import (
 
 // An object of a folder is the file that it is, for one GET, under the conditions of any read; other stores have none.
 func TestFile(t *testing.T) {
-	ctx, c, dir := t.Context(), blobio.NewClient(), t.TempDir()
+	ctx, c, dir := t.Context(), blobio.NewClient(blobio.ClientOptions{}), t.TempDir()
 	defer c.Close()
 	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("content"), 0o600); err != nil {
 		t.Fatal(err)

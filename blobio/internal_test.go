@@ -93,7 +93,7 @@ func checkLong(t *testing.T, s *span, ranges []Range, request int64) {
 
 // TestMountedAfterClose: a bucket that is looked for while the Client is closed is ErrClosed, never nil.
 func TestMountedAfterClose(t *testing.T) {
-	c := NewClient()
+	c := NewClient(ClientOptions{})
 	m, _, err := c.find(t.Context(), "mem://beside/x")
 	if err != nil {
 		t.Fatal(err)

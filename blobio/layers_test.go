@@ -12,7 +12,7 @@ import (
 // TestLayersConform: a remote bucket under all the layers of a Client still does what a bucket must.
 func TestLayersConform(t *testing.T) {
 	blobtest.Run(t, blobtest.Store{Big: 4 << 20, Parts: 1 << 20, Open: func(t *testing.T) blobio.Bucket {
-		sp := blobio.NewClient(blobio.WithHedging())
+		sp := blobio.NewClient(blobio.ClientOptions{Hedging: true})
 		if err := sp.MountBucket("mem://layers/", blobfake.NewFaulty(t, memblob.Open("layers"), "")); err != nil {
 			t.Fatal(err)
 		}

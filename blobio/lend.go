@@ -32,7 +32,7 @@ func (c *Client) LendRanges(ctx context.Context, url string, ranges []Range) (pa
 	if err := wellFormed(url, ranges); err != nil {
 		return nil, true, err
 	}
-	spans := coalesce(ranges, c.opts.gap, c.opts.request)
+	spans := coalesce(ranges, c.opts.Gap, c.opts.Request)
 	err = c.Each(ctx, len(spans), func(ctx context.Context, c *Client, i int) (err error) {
 		spans[i].data, _, err = c.lend(ctx, m, url, key, spans[i].Range)
 		return err

@@ -15,7 +15,7 @@ func TestLend(t *testing.T) {
 	const url = "mem://lend/a"
 	ranges := []blobio.Range{{Start: 70, End: 80}, {Start: 3, End: 9}, {Start: 5, End: 5}, {Start: 4 << 20, End: 4<<20 + 7}, {Start: 8, End: 12}}
 	data := bytes.Repeat([]byte("0123456789abcdef-"), 300_000)
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if err := client.MountBucket("mem://lend/", memblob.New()); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestLend(t *testing.T) {
 
 func TestLendRefuses(t *testing.T) {
 	const url = "mem://lend/a"
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	bucket := memblob.New()
 	if err := client.MountBucket("mem://lend/", bucket); err != nil {
@@ -89,7 +89,7 @@ func TestLendRefuses(t *testing.T) {
 // A store that copies, and one with a cache in front, lends nothing, and gets no request.
 func TestLendNothing(t *testing.T) {
 	for name, client := range map[string]*blobio.Client{
-		"file": blobio.NewClient(), "cache": blobio.NewClient(blobio.WithCache(blobio.CacheOptions{Memory: 1 << 20})),
+		"file": blobio.NewClient(blobio.ClientOptions{}), "cache": blobio.NewClient(blobio.ClientOptions{Cache: blobio.CacheOptions{Memory: 1 << 20}}),
 	} {
 		defer client.Close()
 		var bucket blobio.Bucket = memblob.New()

@@ -16,12 +16,12 @@ import (
 )
 
 // slow makes a Client over a bucket with one object of size bytes under the URL x.
-func slow(t *testing.T, l blobfake.Latency, size int, opts ...blobio.Option) (sp *blobio.Client, url string, s *blobfake.Slow) {
+func slow(t *testing.T, l blobfake.Latency, size int, opts blobio.ClientOptions) (sp *blobio.Client, url string, s *blobfake.Slow) {
 	t.Helper()
 	mem := memblob.New()
 	mem.Replace("x", make([]byte, size))
 	s = blobfake.NewSlow(mem, l)
-	sp = blobio.NewClient(opts...)
+	sp = blobio.NewClient(opts)
 	if err := sp.MountBucket("mem://slow/", s); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRangesAreCoalesced(t *testing.T) {
 		{"64 MiB: the last request first", []blobio.Range{{0, 64 * mib}}, 8, 64 * mib, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			sp, url := blobio.NewClient(), "mem://coalesce/x"
+			sp, url := blobio.NewClient(blobio.ClientOptions{}), "mem://coalesce/x"
 			if err := sp.MountBucket("mem://coalesce/", bucket); err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestRangesAreCoalesced(t *testing.T) {
 }
 
 func TestImpossibleRangesTakeNoMemory(t *testing.T) {
-	sp, url, _ := slow(t, blobfake.Latency{}, 1000)
+	sp, url, _ := slow(t, blobfake.Latency{}, 1000, blobio.ClientOptions{})
 	for _, ranges := range [][]blobio.Range{
 		{{0, 1 << 62}}, {{0, 1 << 62}, {1 << 62, 1<<63 - 1}}, {{5, 4}}, {{-1, 4}}, {{0, 1001}}, {{1 << 40, 1<<40 + 1}},
 	} {
@@ -95,7 +95,7 @@ func TestScanUsesTheConcurrencyItHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 48 << 20
 		for _, concurrency := range []int{1, 4, 16} {
-			sp, url, s := slow(t, blobfake.Cloud, size, blobio.WithConcurrency(concurrency), blobio.WithCoalescing(0, 1<<20))
+			sp, url, s := slow(t, blobfake.Cloud, size, blobio.ClientOptions{Concurrency: concurrency, Gap: -1, Request: 1 << 20})
 			begin := time.Now()
 			if _, err := sp.ReadRanges(t.Context(), url, []blobio.Range{{0, size}}); err != nil {
 				t.Fatal(err)
@@ -121,7 +121,7 @@ func TestBucketConcurrency(t *testing.T) {
 	}{{"256 KiB", 256 << 10, 6}, {"256 KiB and a byte", 256<<10 + 1, 3}, {"no read", 0, 3}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sp, url, s := slow(t, blobfake.Cloud, 1<<20, blobio.WithBucketConcurrency(3))
+				sp, url, s := slow(t, blobfake.Cloud, 1<<20, blobio.ClientOptions{BucketConcurrency: 3})
 				var all sync.WaitGroup
 				for range 20 {
 					all.Go(func() {
@@ -147,7 +147,7 @@ func TestBucketConcurrency(t *testing.T) {
 
 func TestReadMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, s := slow(t, blobfake.Cloud, 10<<20, blobio.WithReadMemory(2<<20))
+		sp, url, s := slow(t, blobfake.Cloud, 10<<20, blobio.ClientOptions{ReadMemory: 2 << 20})
 		var all sync.WaitGroup
 		for range 12 {
 			all.Go(func() {
@@ -180,7 +180,7 @@ func TestStormSlowsRequests(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
 		busy := &overloaded{Bucket: blobfake.NewSlow(mem, blobfake.Cloud), perSecond: 20}
-		sp := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 50, Budget: time.Hour}))
+		sp := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 50, Budget: time.Hour}})
 		if err := sp.MountBucket("mem://busy/", busy); err != nil {
 			t.Fatal(err)
 		}
@@ -256,8 +256,8 @@ func TestHedging(t *testing.T) {
 	lat := blobfake.Cloud
 	lat.SlowShare, lat.SlowFirstByte = 0.015, 2*time.Second
 	const reads = 3000
-	measure := func(t *testing.T, opts ...blobio.Option) (p50, p99 time.Duration, gets int64) {
-		sp, url, _ := slow(t, lat, 1<<20, opts...)
+	measure := func(t *testing.T, opts blobio.ClientOptions) (p50, p99 time.Duration, gets int64) {
+		sp, url, _ := slow(t, lat, 1<<20, opts)
 		times := make([]time.Duration, reads)
 		dst := make([]byte, 64<<10)
 		for i := range times {
@@ -271,12 +271,12 @@ func TestHedging(t *testing.T) {
 		return times[reads/2], times[reads*99/100], sp.Counters().Gets
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p50, p99, gets := measure(t)
+		p50, p99, gets := measure(t, blobio.ClientOptions{})
 		t.Logf("without: p50 %v, p99 %v, %d GETs", p50, p99, gets)
 		if gets != reads || p99 < 2*time.Second {
 			t.Errorf("without hedging: %d GETs for %d reads, p99 %v", gets, reads, p99)
 		}
-		p50, p99, gets = measure(t, blobio.WithHedging())
+		p50, p99, gets = measure(t, blobio.ClientOptions{Hedging: true})
 		t.Logf("with: p50 %v, p99 %v, %d GETs", p50, p99, gets)
 		if p99 > 2*p50+time.Millisecond/10 {
 			t.Errorf("p99 %v is more than twice p50 %v", p99, p50)
@@ -293,7 +293,7 @@ func TestHedgingBudget(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
 		var now blobio.Bucket = blobfake.NewSlow(mem, blobfake.Cloud)
-		sp := blobio.NewClient(blobio.WithHedging())
+		sp := blobio.NewClient(blobio.ClientOptions{Hedging: true})
 		if err := sp.MountBucket("mem://turning/", &turning{now: &now}); err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +328,7 @@ func TestHedgedReadsAreRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memblob.New()
 		mem.Replace("x", object)
-		sp := blobio.NewClient(blobio.WithHedging())
+		sp := blobio.NewClient(blobio.ClientOptions{Hedging: true})
 		lat := blobfake.Latency{FirstByte: time.Millisecond, SlowShare: 0.2, SlowFirstByte: time.Second}
 		if err := sp.MountBucket("mem://h/", blobfake.NewSlow(mem, lat)); err != nil {
 			t.Fatal(err)
@@ -344,7 +344,7 @@ func TestHedgedReadsAreRight(t *testing.T) {
 }
 
 func TestDepthOfForks(t *testing.T) {
-	sp, url, _ := slow(t, blobfake.Latency{}, 1000)
+	sp, url, _ := slow(t, blobfake.Latency{}, 1000, blobio.ClientOptions{})
 	ctx := t.Context()
 	read := func(c *blobio.Client, n int) {
 		for range n {
@@ -370,7 +370,7 @@ func TestDepthOfForks(t *testing.T) {
 }
 
 func TestEachStopsAtTheFirstError(t *testing.T) {
-	sp := blobio.NewClient(blobio.WithConcurrency(2))
+	sp := blobio.NewClient(blobio.ClientOptions{Concurrency: 2})
 	done := 0
 	var mu sync.Mutex
 	err := sp.Each(t.Context(), 1000, func(ctx context.Context, _ *blobio.Client, i int) error {

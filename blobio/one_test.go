@@ -13,7 +13,7 @@ import (
 
 // One range is read as it is read beside another one that is empty: the same bytes for the same request, or the same kind of error.
 func TestReadOneRange(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	url := "file://" + t.TempDir() + "/object"
 	data := bytes.Repeat([]byte("0123456789"), 1000)

@@ -1,21 +1,32 @@
 package blobio
 
-// Option sets one of a Client's options.
-type Option func(*options)
-
-type options struct {
-	concurrency int
-	slots       int
-	gap         int64
-	request     int64
-	retry       RetryPolicy
-	hedging     bool
-	// unconditional: see WithUnconditionalWrites.
-	unconditional bool
-	memory        *budget
-	cache         CacheOptions
-	stores        *Stores
-	cacheOf       *Client // whose cache is used instead, or nil
+// ClientOptions of NewClient. What is zero has its default.
+type ClientOptions struct {
+	// Concurrency is how many pieces of work Each and ReadRanges have under way: 16.
+	Concurrency int
+	// BucketConcurrency is how many requests one remote bucket has in flight: DefaultBucketConcurrency. Two reads of up to 256 KiB count as one
+	// request.
+	BucketConcurrency int
+	// Gap is how many bytes ReadRanges reads and drops at most to save a request: 1 MiB; none if it is negative.
+	Gap int64
+	// Request is how many bytes one request of ReadRanges has at most: 8 MiB.
+	Request int64
+	// Retry is how long requests to remote buckets are tried: DefaultRetry.
+	Retry RetryPolicy
+	// Hedging makes ranged reads of remote buckets that take longer than 95 % of their likes send a second time, for at most 5 % of them.
+	Hedging bool
+	// UnconditionalWrites lets a store that refuses conditional creates be written to all the same: a HEAD precedes each create, and two
+	// writers of one key may overwrite each other.
+	UnconditionalWrites bool
+	// ReadMemory bounds the bytes that reads of this Client have in flight; those of all other Clients of the process have 256 MiB together.
+	ReadMemory int64
+	// Cache keeps what was read. It must not be given for objects whose names are used again.
+	Cache CacheOptions
+	// CacheOf is another Client, through whose cache this one reads, so that both keep within one bound.
+	CacheOf *Client
+	// Stores gives buckets and folders their options. An option in the URL of a Mount wins over that of its bucket, and one of a folder over
+	// both. Of several folders the innermost counts.
+	Stores *Stores
 }
 
 // The defaults of a Client.
@@ -37,60 +48,34 @@ const (
 	defaultReadMemory = 256 << 20
 )
 
-func defaults() options {
-	return options{concurrency: defaultConcurrency, slots: DefaultBucketConcurrency, gap: defaultGap,
-		request: defaultRequest, retry: DefaultRetry, memory: process}
+// options are those of a Client, with their defaults.
+type options struct {
+	ClientOptions
+	memory *budget
 }
 
-// WithConcurrency sets how many pieces of work Each and ReadRanges have under way, at least 1.
-func WithConcurrency(n int) Option {
-	return func(o *options) { o.concurrency = max(1, n) }
-}
-
-// WithBucketConcurrency sets how many requests one remote bucket has in flight, at least 1. Two reads of up to 256 KiB
-// count as one request.
-func WithBucketConcurrency(n int) Option {
-	return func(o *options) { o.slots = max(1, n) }
-}
-
-// WithCoalescing sets the most bytes that ReadRanges reads and drops to save a request (0: none) and the most
-// bytes of one request.
-func WithCoalescing(gap, request int64) Option {
-	return func(o *options) { o.gap, o.request = max(0, gap), max(1, request) }
-}
-
-// WithRetry sets how long to try requests to remote buckets.
-func WithRetry(p RetryPolicy) Option {
-	return func(o *options) { o.retry = p.WithDefaults() }
+func (o ClientOptions) withDefaults() options {
+	if o.Concurrency <= 0 {
+		o.Concurrency = defaultConcurrency
+	}
+	if o.BucketConcurrency <= 0 {
+		o.BucketConcurrency = DefaultBucketConcurrency
+	}
+	switch {
+	case o.Gap == 0:
+		o.Gap = defaultGap
+	case o.Gap < 0:
+		o.Gap = 0
+	}
+	if o.Request <= 0 {
+		o.Request = defaultRequest
+	}
+	o.Retry = o.Retry.WithDefaults()
+	if o.ReadMemory > 0 {
+		return options{o, newBudget(o.ReadMemory)}
+	}
+	return options{o, process}
 }
 
 // Retry is the policy by which the Client repeats requests to remote buckets.
-func (c *Client) Retry() RetryPolicy { return c.opts.retry }
-
-// WithUnconditionalWrites lets a store that refuses conditional creates be written to all the same: a HEAD precedes each
-// create, and two writers of one key may overwrite each other.
-func WithUnconditionalWrites() Option {
-	return func(o *options) { o.unconditional = true }
-}
-
-// WithHedging makes ranged reads of remote buckets that take longer than 95 % of their likes send a second
-// time, for at most 5 % of them.
-func WithHedging() Option {
-	return func(o *options) { o.hedging = true }
-}
-
-// WithReadMemory gives the Client a bound of its own on the bytes that its reads have in flight, in place of
-// defaultReadMemory for the whole process.
-func WithReadMemory(bytes int64) Option {
-	return func(o *options) { o.memory = newBudget(bytes) }
-}
-
-// WithCache makes a Client keep what it read. It must not be given for objects whose names are used again.
-func WithCache(c CacheOptions) Option {
-	return func(o *options) { o.cache = c }
-}
-
-// WithCacheOf makes a Client read through the cache of another one, so that both keep within one bound.
-func WithCacheOf(c *Client) Option {
-	return func(o *options) { o.cacheOf = c }
-}
+func (c *Client) Retry() RetryPolicy { return c.opts.Retry }

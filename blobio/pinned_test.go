@@ -80,7 +80,7 @@ func TestPinnedViewNeverMixesVersions(t *testing.T) {
 			for second := range maps.Keys(ways) {
 				bucket := memblob.New()
 				bucket.Replace("a", []byte("0123456789"))
-				c := blobio.NewClient()
+				c := blobio.NewClient(blobio.ClientOptions{})
 				defer c.Close()
 				if err := c.MountBucket("mem://pinned/", over(bucket)); err != nil {
 					t.Fatal(err)
@@ -108,7 +108,7 @@ func TestOverlappingFirstReads(t *testing.T) {
 	ctx, bucket := t.Context(), memblob.New()
 	bucket.Replace("a", []byte("0123456789"))
 	store := &lax{Bucket: bucket}
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	if err := c.MountBucket("mem://pinned/", store); err != nil {
 		t.Fatal(err)

@@ -33,10 +33,10 @@ func (c *Client) ReadRangesInto(ctx context.Context, url string, ranges []Range,
 	if err := wellFormed(url, ranges); err != nil {
 		return nil, err
 	}
-	if len(ranges) == 1 && 0 < ranges[0].Len() && ranges[0].Len() <= c.opts.request && ranges[0].Len() < probeFrom { // as mostly
+	if len(ranges) == 1 && 0 < ranges[0].Len() && ranges[0].Len() <= c.opts.Request && ranges[0].Len() < probeFrom { // as mostly
 		return c.readOne(ctx, url, ranges[0], take)
 	}
-	spans := coalesce(ranges, c.opts.gap, c.opts.request)
+	spans := coalesce(ranges, c.opts.Gap, c.opts.Request)
 	if err := c.fill(ctx, url, spans, take); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (c *Client) fill(ctx context.Context, url string, spans []*span, take func(
 	var tail []byte
 	if total(spans) >= probeFrom {
 		last := spans[len(spans)-1]
-		tail = make([]byte, (last.Len()-1)%c.opts.request+1)
+		tail = make([]byte, (last.Len()-1)%c.opts.Request+1)
 		if _, err := c.ReadRange(ctx, url, last.End-int64(len(tail)), tail); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (c *Client) fill(ctx context.Context, url string, spans []*span, take func(
 func (c *Client) fillSpan(ctx context.Context, url string, sp *span, tail []byte, take func(int) []byte) error {
 	sp.data = take(int(sp.Len()))
 	missing := sp.data[:len(sp.data)-copy(sp.data[len(sp.data)-len(tail):], tail)]
-	size := int(c.opts.request)
+	size := int(c.opts.Request)
 	if 0 < len(missing) && len(missing) <= size { // as mostly
 		_, err := c.readRange(ctx, url, sp.Start, missing)
 		return err

@@ -79,12 +79,12 @@ func (c *Client) cacheFor(url string) (*shared, error) {
 
 // caches opens the caches, or finds those of the Client that shares its own.
 func (c *Client) caches() (*shared, error) {
-	if of := c.opts.cacheOf; of != nil {
+	if of := c.opts.CacheOf; of != nil {
 		return of.caches()
 	}
 	c.openCache.Do(func() {
 		var err error
-		if c.cache, err = newShared(c.opts.cache); err != nil {
+		if c.cache, err = newShared(c.opts.Cache); err != nil {
 			c.cacheErr = NewError("open", "cache folder", ErrDenied, err)
 		}
 	})
@@ -208,7 +208,7 @@ func (c *Client) ListPages(ctx context.Context, urlPrefix string, page int) iter
 			yield(Info{}, err)
 			return
 		}
-		for info, err := range m.bucket.List(ctx, prefix, ListOptions{Page: page, Retry: c.opts.retry.ofPage(), Trace: c.trace()}) {
+		for info, err := range m.bucket.List(ctx, prefix, ListOptions{Page: page, Retry: c.opts.Retry.ofPage(), Trace: c.trace()}) {
 			info.URL = m.root + urlresolve.EscapeKey(info.Key)
 			if !yield(info, wrap("list", urlPrefix, err)) || err != nil {
 				return

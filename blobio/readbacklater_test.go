@@ -11,7 +11,7 @@ import (
 
 // TestReadBackThatIsDenied: the object that was written is no other writer's because it could not be read back.
 func TestReadBackThatIsDenied(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	faulty := blobfake.NewFaulty(t, memblob.Open(t.Name()), "get *: fail denied")
 	if err := client.MountBucket("mem://"+t.Name()+"/", faulty); err != nil {

@@ -54,7 +54,7 @@ func TestReceipts(t *testing.T) {
 			if c.receipts {
 				bucket = blobfake.Receipts{Bucket: bucket}
 			}
-			client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: 1}))
+			client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: 1}})
 			if err := client.MountBucket("s3://receipts/", &garbling{bucket, c.garbled}); err != nil {
 				t.Fatal(err)
 			}

@@ -28,12 +28,12 @@ var object = func() []byte {
 }()
 
 // faulty makes a Client over a bucket that holds object under the URL x, and fails by the script.
-func faulty(t *testing.T, script string, opts ...blobio.Option) (sp *blobio.Client, url string, mem *memblob.Bucket, f *blobfake.Faulty) {
+func faulty(t *testing.T, script string, opts blobio.ClientOptions) (sp *blobio.Client, url string, mem *memblob.Bucket, f *blobfake.Faulty) {
 	t.Helper()
 	mem = memblob.New()
 	mem.Replace("x", object)
 	f = blobfake.NewFaulty(t, mem, script)
-	sp = blobio.NewClient(opts...)
+	sp = blobio.NewClient(opts)
 	if err := sp.MountBucket("mem://faulty/", f); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestReadsSurviveFaultsThatPass(t *testing.T) {
 	} {
 		t.Run(test.script, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sp, url, _, _ := faulty(t, test.script)
+				sp, url, _, _ := faulty(t, test.script, blobio.ClientOptions{})
 				begin := time.Now()
 				dst := make([]byte, 500)
 				_, err := sp.ReadRange(t.Context(), url, 100, dst)
@@ -190,12 +190,12 @@ func TestOutageIsOutlasted(t *testing.T) {
 						mem := memblob.New()
 						mem.Replace("x", object)
 						var waits atomic.Int64
-						c := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Notify: func(w blobio.Wait) {
+						c := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Notify: func(w blobio.Wait) {
 							waits.Add(1)
 							if w.Err == nil || w.For <= 0 || w.For > w.Left {
 								t.Errorf("wait %+v", w)
 							}
-						}}))
+						}}})
 						if err := c.MountBucket("mem://away/", &outage{mem, time.Now().Add(away), class}); err != nil {
 							t.Fatal(err)
 						}
@@ -256,7 +256,7 @@ func TestListGivesEachKeyOnce(t *testing.T) {
 		{[]string{"b d a c", "b"}, "b d", blobio.ErrUnknown},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := blobio.NewClient()
+			c := blobio.NewClient(blobio.ClientOptions{})
 			if err := c.MountBucket("mem://shuffled/", &shuffled{Bucket: memblob.New(), passes: test.passes}); err != nil {
 				t.Fatal(err)
 			}
@@ -280,7 +280,7 @@ func TestBusyStoreGetsASecond(t *testing.T) {
 		took := map[string]time.Duration{}
 		for _, class := range []string{"throttled", "transient"} {
 			for range 200 {
-				sp, url, _, _ := faulty(t, "get 1: fail "+class)
+				sp, url, _, _ := faulty(t, "get 1: fail "+class, blobio.ClientOptions{})
 				begin := time.Now()
 				if _, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 10)); err != nil {
 					t.Fatal(err)
@@ -297,7 +297,7 @@ func TestBusyStoreGetsASecond(t *testing.T) {
 // TestHungListEnds: a page of a list that never comes is a fault like any other.
 func TestHungListEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _, _ := faulty(t, "list 1: stall 10h")
+		sp, url, _, _ := faulty(t, "list 1: stall 10h", blobio.ClientOptions{})
 		begin := time.Now()
 		n := 0
 		for _, err := range sp.List(t.Context(), url) {
@@ -314,7 +314,7 @@ func TestHungListEnds(t *testing.T) {
 
 func TestRetryAfterIsHonoured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _, _ := faulty(t, "get 1: fail throttled after 30s")
+		sp, url, _, _ := faulty(t, "get 1: fail throttled after 30s", blobio.ClientOptions{})
 		begin := time.Now()
 		if _, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 10)); err != nil {
 			t.Fatal(err)
@@ -328,7 +328,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 // TestRetryAfterBeyondTheBudget: a wait that the budget has no time for ends the attempts at once, and the error reports it.
 func TestRetryAfterBeyondTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _, _ := faulty(t, "get *: fail throttled after 10m")
+		sp, url, _, _ := faulty(t, "get *: fail throttled after 10m", blobio.ClientOptions{})
 		begin := time.Now()
 		_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, 10))
 		wantClass(t, err, blobio.ErrThrottled)
@@ -343,7 +343,7 @@ func TestRetryAfterBeyondTheBudget(t *testing.T) {
 func TestResumeAtEveryOffset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for cut := range len(object) {
-			sp, url, _, _ := faulty(t, fmt.Sprintf("get 1: cut %d", cut))
+			sp, url, _, _ := faulty(t, fmt.Sprintf("get 1: cut %d", cut), blobio.ClientOptions{})
 			dst := make([]byte, len(object))
 			if _, err := sp.ReadRange(t.Context(), url, 0, dst); err != nil || !bytes.Equal(dst, object) {
 				t.Fatalf("cut at %d: %v", cut, err)
@@ -359,7 +359,7 @@ func TestResumeAtEveryOffset(t *testing.T) {
 func TestStreamResumesAtEveryOffset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for cut := range len(object) {
-			sp, url, _, f := faulty(t, fmt.Sprintf("get 1-2: cut %d", cut))
+			sp, url, _, f := faulty(t, fmt.Sprintf("get 1-2: cut %d", cut), blobio.ClientOptions{})
 			got, _, err := sp.ReadAll(t.Context(), url, 1<<20)
 			if err != nil || !bytes.Equal(got, object) {
 				t.Fatalf("cut at %d: %d bytes, %v", cut, len(got), err)
@@ -374,7 +374,7 @@ func TestStreamResumesAtEveryOffset(t *testing.T) {
 func TestReplacedObjectIsNeverMixed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := bytes.Repeat([]byte("y"), len(object))
-		sp, url, mem, f := faulty(t, "get 1: cut 300")
+		sp, url, mem, f := faulty(t, "get 1: cut 300", blobio.ClientOptions{})
 		r, _, err := sp.Open(t.Context(), url, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -410,7 +410,7 @@ func TestReplacedObjectIsNeverMixed(t *testing.T) {
 
 func TestStalledStreamIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _, _ := faulty(t, "get 1: stall 10h")
+		sp, url, _, _ := faulty(t, "get 1: stall 10h", blobio.ClientOptions{})
 		got, _, err := sp.ReadAll(t.Context(), url, 1<<20)
 		if err != nil || !bytes.Equal(got, object) {
 			t.Fatal(err)
@@ -421,7 +421,7 @@ func TestStalledStreamIsOpenedAgain(t *testing.T) {
 func TestSuffixSurvivesFaultsThatPass(t *testing.T) {
 	for _, fault := range []string{"cut 0", "cut 5", "cut -1", "fail transient", "lost transient", "stall 10h"} {
 		synctest.Test(t, func(t *testing.T) {
-			sp, url, _, _ := faulty(t, "get 1: "+fault)
+			sp, url, _, _ := faulty(t, "get 1: "+fault, blobio.ClientOptions{})
 			tail, info, err := sp.ReadSuffix(t.Context(), url, 10)
 			if err != nil || !bytes.Equal(tail, object[990:]) || info.Size != 1000 || sp.Counters().Gets != 2 {
 				t.Errorf("%s: %q, %+v, %v", fault, tail, info, err)
@@ -434,12 +434,12 @@ func TestSuffixSurvivesFaultsThatPass(t *testing.T) {
 func TestSuffixOfBodiesThatBreak(t *testing.T) {
 	for fault, gets := range map[string]int64{"get *: cut 5": 3, "get *: cut 4": 4, "get 1: cut 0": 2} {
 		synctest.Test(t, func(t *testing.T) {
-			sp, url, _, _ := faulty(t, fault)
+			sp, url, _, _ := faulty(t, fault, blobio.ClientOptions{})
 			tail, info, err := sp.ReadSuffix(t.Context(), url, 10)
 			if err != nil || !bytes.Equal(tail, object[990:]) || info.Size != 1000 || sp.Counters().Gets != gets {
 				t.Errorf("%s: %q, %+v, %v after %d requests", fault, tail, info, err, sp.Counters().Gets)
 			}
-			sp, url, _, _ = faulty(t, fault)
+			sp, url, _, _ = faulty(t, fault, blobio.ClientOptions{})
 			tail, info, err = sp.ReadSuffix(t.Context(), url, 5000)
 			if strings.HasSuffix(fault, "0") && (err != nil || !bytes.Equal(tail, object) || info.Size != 1000) {
 				t.Errorf("%s, more than all: %d bytes, %+v, %v", fault, len(tail), info, err)
@@ -452,7 +452,7 @@ func TestSuffixOfBodiesThatBreak(t *testing.T) {
 func TestSlowLoris(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20
-		sp, url, _ := slow(t, blobfake.Latency{Rate: 1 << 10}, size) // a quarter of an hour for 1 MiB
+		sp, url, _ := slow(t, blobfake.Latency{Rate: 1 << 10}, size, blobio.ClientOptions{}) // a quarter of an hour for 1 MiB
 		begin := time.Now()
 		_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, size))
 		wantClass(t, err, blobio.ErrTransient)
@@ -490,7 +490,7 @@ func TestPutOutcomes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sp, _, mem, _ := faulty(t, test.script)
+				sp, _, mem, _ := faulty(t, test.script, blobio.ClientOptions{})
 				if test.there != nil {
 					mem.Replace("p", test.there)
 				}
@@ -513,7 +513,7 @@ func TestPutWalk(t *testing.T) {
 				func(n int) string { return fmt.Sprintf("any %d: %s", n, fault) },
 				func(*testing.T) blobio.Bucket { return memblob.New() },
 				func(t *testing.T, _ int, b *blobfake.Faulty) {
-					sp := blobio.NewClient()
+					sp := blobio.NewClient(blobio.ClientOptions{})
 					if err := sp.MountBucket("mem://walk/", b); err != nil {
 						t.Fatal(err)
 					}
@@ -532,7 +532,7 @@ func TestPutWalk(t *testing.T) {
 
 func TestDeleteWhoseAnswerWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, url, _, _ := faulty(t, "delete 1: lost transient")
+		sp, url, _, _ := faulty(t, "delete 1: lost transient", blobio.ClientOptions{})
 		if err := sp.Delete(t.Context(), url, ""); err != nil {
 			t.Errorf("the first attempt deleted it: %v", err)
 		}
@@ -542,7 +542,7 @@ func TestDeleteWhoseAnswerWasLost(t *testing.T) {
 
 func TestListGoesOnBehindTheLastKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, _, mem, _ := faulty(t, "list 1-3: lost transient")
+		sp, _, mem, _ := faulty(t, "list 1-3: lost transient", blobio.ClientOptions{})
 		for i := range 5 {
 			mem.Replace(fmt.Sprint("l/", i), nil)
 		}
@@ -563,15 +563,15 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 	for _, err := range []error{
 		blobio.NewError("read", "https://user:secret@host/x?sig=secret", blobio.ErrDenied, nil),
 		func() error {
-			_, err := blobio.NewClient().Mount(t.Context(), "nosuch://user:secret@host/x?key=secret")
+			_, err := blobio.NewClient(blobio.ClientOptions{}).Mount(t.Context(), "nosuch://user:secret@host/x?key=secret")
 			return err
 		}(),
 		func() error {
-			_, err := blobio.NewClient().Mount(t.Context(), "mem://user:secret@ho st/%zz?key=secret")
+			_, err := blobio.NewClient(blobio.ClientOptions{}).Mount(t.Context(), "mem://user:secret@ho st/%zz?key=secret")
 			return err
 		}(),
 		func() error {
-			_, err := blobio.NewClient().Stat(t.Context(), "s3://user:secret@host/x?sig=secret")
+			_, err := blobio.NewClient(blobio.ClientOptions{}).Stat(t.Context(), "s3://user:secret@host/x?sig=secret")
 			return err
 		}(),
 	} {
@@ -582,7 +582,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 }
 
 func TestClosedSpace(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	url := "mem://" + t.Name() + "/x"
 	if err := sp.Put(t.Context(), url, nil); err != nil {
 		t.Fatal(err)
@@ -628,7 +628,7 @@ func TestCloseOutcomes(t *testing.T) {
 		for hint, class := range map[int64]error{0: test.class, 1 << 30: test.streamed} {
 			t.Run(fmt.Sprintf("%s %s %d", test.script, test.there, hint), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					sp, _, mem, _ := faulty(t, test.script)
+					sp, _, mem, _ := faulty(t, test.script, blobio.ClientOptions{})
 					if test.readBack {
 						sp.ReadBackWrites()
 					}
@@ -659,7 +659,7 @@ func TestCloseOutcomes(t *testing.T) {
 
 // TestCreateOutgrowsWhatIsHeld: an object that turns out to be large is streamed from the byte on at which that is seen.
 func TestCreateOutgrowsWhatIsHeld(t *testing.T) {
-	sp, _, mem, _ := faulty(t, "")
+	sp, _, mem, _ := faulty(t, "", blobio.ClientOptions{})
 	w, err := sp.Create(t.Context(), "mem://faulty/large", blobio.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -684,7 +684,7 @@ func TestCreateOutgrowsWhatIsHeld(t *testing.T) {
 func TestPutReadBack(t *testing.T) {
 	for script, class := range map[string]error{"": nil, "put 1: garble": nil, "put 1-2: truncate": nil, "put *: truncate": blobio.ErrDamaged} {
 		synctest.Test(t, func(t *testing.T) {
-			sp, _, mem, _ := faulty(t, script)
+			sp, _, mem, _ := faulty(t, script, blobio.ClientOptions{})
 			wantClass(t, sp.PutReadBack(t.Context(), "mem://faulty/p", []byte("mine")), class)
 			got, _, err := mem.ReadSuffix(t.Context(), "p", 100, blobio.ReadOptions{})
 			if class == nil && (err != nil || string(got) != "mine") {
@@ -697,7 +697,7 @@ func TestPutReadBack(t *testing.T) {
 // TestCountersByStore: requests to each bucket are counted for it and for all together, what was retried apart.
 func TestCountersByStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sp, _, _, _ := faulty(t, "get 1-2: fail throttled")
+		sp, _, _, _ := faulty(t, "get 1-2: fail throttled", blobio.ClientOptions{})
 		if err := sp.MountBucket("mem://other/", memblob.New()); err != nil {
 			t.Fatal(err)
 		}

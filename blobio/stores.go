@@ -54,14 +54,10 @@ func ParseStores(byPrefix map[string]map[string]string) (*Stores, error) {
 	return s, nil
 }
 
-// WithStores gives buckets and folders their options. An option in the URL of a Mount wins over that of its bucket, and one of a folder
-// over both. Of several folders the innermost counts.
-func WithStores(s *Stores) Option { return func(o *options) { o.stores = s } }
+// Stores are those of ClientOptions, nil if there are none.
+func (c *Client) Stores() *Stores { return c.opts.Stores }
 
-// Stores are the options of WithStores, nil if there are none.
-func (c *Client) Stores() *Stores { return c.opts.stores }
-
-// query are the options of the bucket of a URL: its own, and those of WithStores that it does not name.
+// query are the options of the bucket of a URL: its own, and those of ClientOptions that it does not name.
 func (s *Stores) query(u *url.URL) string {
 	if s == nil {
 		return u.RawQuery

@@ -39,7 +39,7 @@ func (c *Client) create(ctx context.Context, url string, opts CreateOptions) (Wr
 	if err != nil {
 		return nil, err
 	}
-	opts.Trace, opts.Retry, opts.AllowUnconditional = c.trace(), c.opts.retry, c.opts.unconditional
+	opts.Trace, opts.Retry, opts.AllowUnconditional = c.trace(), c.opts.Retry, c.opts.UnconditionalWrites
 	w, err := m.bucket.Create(ctx, key, opts)
 	if err != nil {
 		return nil, wrap("create", url, err)
@@ -235,7 +235,7 @@ func (c *Client) PutProved(ctx context.Context, url string, data []byte) (proved
 // settled by reading back as Put does. Faults that pass are waited out; an answer that was lost is settled by the content.
 func (c *Client) TryCreate(ctx context.Context, url string, data []byte, opts CreateOptions) error {
 	unsure := false
-	return c.opts.retry.Do(ctx, func() error {
+	return c.opts.Retry.Do(ctx, func() error {
 		err := c.put(ctx, url, data, opts)
 		switch Class(err) {
 		case ErrTransient:
@@ -289,7 +289,7 @@ func (c *Client) ReadBackWrites() { c.readsBack.Store(true) }
 // counts for nothing.
 func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack bool) (proved bool, err error) {
 	doubt := false // an earlier attempt may still be carried out
-	for t := c.opts.retry.begin(); ; {
+	for t := c.opts.Retry.begin(); ; {
 		receipt := new(Receipt)
 		err := c.put(ctx, url, data, CreateOptions{Receipt: receipt})
 		proved := err == nil && !c.readsBack.Load() && receipt.proves(data)

@@ -51,7 +51,7 @@ func (g *ground) open(killer *crashtest.Killer, wrap func(icecatalog.Catalog) ic
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), wrap: wrap,
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), wrap: wrap,
 	}
 	if killer != nil {
 		for _, s := range []*blobio.Client{o.Client, o.Metadata} {

@@ -41,7 +41,7 @@ func (g *timed) catalog(killer *crashtest.Killer) *Catalog {
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: g.clock.Now,
 	}
 	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
 		var b blobio.Bucket = &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}

@@ -155,7 +155,7 @@ func (g *timed) faulty() (*Catalog, *blobfake.Faulty) {
 	bucket := blobfake.NewFaulty(g.t, &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}, "")
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: g.clock.Now,
 	}
 	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
 		if err := s.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {

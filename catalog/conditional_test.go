@@ -87,7 +87,7 @@ func TestStoreIsTriedThroughFaults(t *testing.T) {
 		for _, fault := range []string{"", "503", "429", "500", "reset", "lost"} {
 			s := blobfake.NewS3(t, strings.TrimSuffix(quirks+" passing="+fault, " passing="))
 			c, _ := openLocal(t)
-			c.client = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
+			c.client = blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}})
 			t.Cleanup(func() { c.client.Close() })
 			at, err := c.client.Mount(t.Context(), "s3://b/vault?endpoint="+s.URL)
 			if err != nil {

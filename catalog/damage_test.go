@@ -31,7 +31,7 @@ func (g *damagedGround) open(bucket blobio.Bucket) *Catalog {
 	g.t.Helper()
 	const root = "s3://damaged/"
 	o := Options{URI: "sqlite:" + g.dir + "/catalog.db", Warehouse: root + "wh", MetadataCache: g.metadataCache}
-	impatient := blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond})
+	impatient := blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond}}
 	o.Client, o.Metadata = blobio.NewClient(impatient), blobio.NewClient(impatient)
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
 		if err := c.MountBucket(root, bucket); err != nil {

@@ -85,7 +85,7 @@ func FuzzMetadata(f *testing.F) {
 		before := allocated()
 		_, err := checkedMetadata("mem://fuzz/x.metadata.json", text, fuzzMemory)
 		if err == nil {
-			client := blobio.NewClient()
+			client := blobio.NewClient(blobio.ClientOptions{})
 			defer client.Close()
 			const at = "mem://fuzzmetadata/x.metadata.json"
 			_ = client.Delete(t.Context(), at, "")

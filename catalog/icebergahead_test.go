@@ -34,7 +34,7 @@ func (b lateBucket) Open(ctx context.Context, key string, off int64, opts blobio
 func TestReadAheadPastLateFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const step = 30 * time.Millisecond
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		defer client.Close()
 		slow := blobfake.NewSlow(memblob.New(), blobfake.Latency{FirstByte: step})
 		if err := client.MountBucket("mem://late/", lateBucket{slow, "/0.avro", step}); err != nil {

@@ -139,15 +139,12 @@ func prepare(ctx context.Context, o Options) (*Catalog, error) {
 	}
 	c := &Catalog{client: o.Client, metadata: o.Metadata, opts: o}
 	if c.client == nil {
-		c.client = blobio.NewClient()
+		c.client = blobio.NewClient(blobio.ClientOptions{})
 		c.closers = append(c.closers, c.client.Close)
 	}
 	if c.metadata == nil {
-		options := []blobio.Option{blobio.WithRetry(c.client.Retry()), blobio.WithCacheOf(c.client), blobio.WithStores(c.client.Stores())}
-		if o.UnsafeNoConditionalWrites {
-			options = append(options, blobio.WithUnconditionalWrites())
-		}
-		c.metadata = blobio.NewClient(options...)
+		c.metadata = blobio.NewClient(blobio.ClientOptions{Retry: c.client.Retry(), CacheOf: c.client, Stores: c.client.Stores(),
+			UnconditionalWrites: o.UnsafeNoConditionalWrites})
 		c.closers = append(c.closers, c.metadata.Close)
 	}
 	if err := c.mount(ctx); err != nil {

@@ -85,7 +85,7 @@ func (g *filesGround) catalog(m *moment) *Catalog {
 	g.t.Helper()
 	o := Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "file://" + filepath.ToSlash(g.dir) + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now,
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: g.clock.Now,
 	}
 	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
 		var b blobio.Bucket = &fakeclock.Bucket{Bucket: fileblob.Open("/"), Clock: g.clock}

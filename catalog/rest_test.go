@@ -255,7 +255,7 @@ func (g *ground) startREST() (*restServer, func() *Catalog) {
 	g.t.Cleanup(server.Close)
 	return s, func() *Catalog {
 		c, err := Open(context.Background(), Options{
-			URI: "rest+" + server.URL, Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(), Metadata: blobio.NewClient(),
+			URI: "rest+" + server.URL, Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}),
 		})
 		if err != nil {
 			g.t.Fatal(err)

@@ -142,7 +142,7 @@ func (g *ground) openFaultyREST(fault func(w http.ResponseWriter, r *http.Reques
 	g.t.Cleanup(server.Close)
 	return func() *Catalog {
 		c, err := Open(context.Background(), Options{URI: "rest+" + server.URL, Warehouse: "mem://" + g.bucket + "/wh",
-			Client: blobio.NewClient(), Metadata: blobio.NewClient(), RetryBudget: 2 * time.Second})
+			Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), RetryBudget: 2 * time.Second})
 		if err != nil {
 			g.t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func timelessCatalog(t *testing.T, g *timed) (*Catalog, *timeless) {
 	t.Helper()
 	b := &timeless{Bucket: fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}}
 	o := Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: g.clock.Now}
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: g.clock.Now}
 	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
 		if err := client.MountBucket("mem://"+g.bucket+"/", b); err != nil {
 			t.Fatal(err)

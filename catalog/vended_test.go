@@ -177,8 +177,8 @@ func (v *vendor) open(o Options) *Catalog {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.Client = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 1}))
-	o.Metadata = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 1}))
+	o.Client = blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 1}})
+	o.Metadata = blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 1}})
 	c, err := Open(context.Background(), o)
 	if err != nil {
 		v.t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 func TestWritersShareTheMemory(t *testing.T) {
 	ctx, g := context.Background(), newGround(t)
 	c, err := Open(ctx, Options{URI: "sqlite:" + filepath.Join(g.dir, "c.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), MaxMemory: 4 * minWriterMemory})
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), MaxMemory: 4 * minWriterMemory})
 	if err != nil {
 		t.Fatal(err)
 	}

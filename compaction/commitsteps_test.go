@@ -56,7 +56,7 @@ func (s *slowStore) historyOf(t *testing.T, snapshots int) (size, text int64) {
 			newest = max(newest, o.Key)
 		}
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if err := client.MountBucket("mem://steps/", keptOpen{s.bucket}); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func newGround(t *testing.T) *ground {
 func (g *ground) options() catalog.Options {
 	return catalog.Options{
 		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}),
 	}
 }
 

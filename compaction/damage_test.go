@@ -30,7 +30,7 @@ const adoptedShard = "gs://damaged/elsewhere/a.amudai.shard"
 // openDamaged opens a catalog whose warehouse and metadata lie in a bucket.
 func openDamaged(t *testing.T, dir string, bucket blobio.Bucket) *catalog.Catalog {
 	t.Helper()
-	impatient := blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond})
+	impatient := blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond}}
 	o := catalog.Options{URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: "gs://damaged/wh",
 		Client: blobio.NewClient(impatient), Metadata: blobio.NewClient(impatient)}
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {

@@ -47,7 +47,7 @@ func packedMembers(t *testing.T, tbl *catalog.Table) (out [][]uint32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	shard, err := shardfmt.Open(ctx, client, entries[0].Path, shardfmt.OpenOptions{Allow: allow})
 	if err != nil {

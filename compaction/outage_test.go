@@ -93,7 +93,7 @@ func (b *deniedBucket) Open(ctx context.Context, key string, off int64, o blobio
 func (g *ground) openOver(b blobio.Bucket) *catalog.Catalog {
 	g.t.Helper()
 	o := g.options()
-	o.Client = blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 1}))
+	o.Client = blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 1}})
 	if err := o.Client.MountBucket("mem://"+g.bucket+"/", b); err != nil {
 		g.t.Fatal(err)
 	}

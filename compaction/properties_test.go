@@ -33,7 +33,7 @@ func TestRebuildKeepsPropertiesOfStripesAndFields(t *testing.T) {
 	if err != nil || len(report.Results) == 0 || report.Results[0].Mode != Rebuild {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	r, err := shardfmt.Open(ctx, blobio.NewClient(), entriesOf(t, g.load(nil))[0].Path, shardfmt.OpenOptions{})
+	r, err := shardfmt.Open(ctx, blobio.NewClient(blobio.ClientOptions{}), entriesOf(t, g.load(nil))[0].Path, shardfmt.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

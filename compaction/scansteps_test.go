@@ -91,7 +91,7 @@ func (keptOpen) Close() error { return nil }
 // open opens the catalog over the store, whose requests take latency.
 func (s *slowStore) open(t *testing.T, latency time.Duration) (*catalog.Catalog, *blobio.Client) {
 	t.Helper()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	if err := client.MountBucket("mem://steps/", keptOpen{blobfake.NewSlow(s.bucket, blobfake.Latency{FirstByte: latency})}); err != nil {
 		t.Fatal(err)
 	}

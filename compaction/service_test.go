@@ -319,7 +319,7 @@ func TestServiceOutlivesUnreadableIndexes(t *testing.T) {
 	tbl := g.create()
 	fill(t, tbl, 2)
 	var other icecatalog.Catalog
-	o := catalog.Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient()}
+	o := catalog.Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(blobio.ClientOptions{})}
 	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { other = c; return c })
 	c, err := catalog.Open(ctx, o)
 	if err != nil {

@@ -27,7 +27,7 @@ const overtaken = "overtaken"
 func stoppedOptions(dir string) catalog.Options {
 	return catalog.Options{
 		URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "wh"),
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}),
 	}
 }
 

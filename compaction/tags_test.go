@@ -47,7 +47,7 @@ func TestDropByTagsStayApart(t *testing.T) {
 		}
 		var got []string
 		for _, e := range entriesOf(t, again) {
-			r, err := shardfmt.Open(ctx, blobio.NewClient(), e.Path, shardfmt.OpenOptions{})
+			r, err := shardfmt.Open(ctx, blobio.NewClient(blobio.ClientOptions{}), e.Path, shardfmt.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func schemaStored(t *testing.T, tbl *catalog.Table) string {
 	if len(entries) != 1 {
 		t.Fatalf("%d shards", len(entries))
 	}
-	r, err := shardfmt.Open(ctx, blobio.NewClient(), entries[0].Path, shardfmt.OpenOptions{})
+	r, err := shardfmt.Open(ctx, blobio.NewClient(blobio.ClientOptions{}), entries[0].Path, shardfmt.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestPromotable(t *testing.T) {
 // shard writes a shard of two rows, one of them with nulls everywhere but in id.
 func shard(t *testing.T, url, fields string, ids []int, rows string) *shardfmt.Shard {
 	t.Helper()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { client.Close() })
 	s := parsed(t, fields)
 	w, err := shardfmt.NewWriter(t.Context(), client, url, s, shardfmt.WriterOptions{FieldIDs: ids})

@@ -60,7 +60,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(size)
 			for i := range b.N {
-				sp := blobio.NewClient()
+				sp := blobio.NewClient(blobio.ClientOptions{})
 				w, err := NewWriter(context.Background(), sp, fmt.Sprintf("mem://benchw/%s%d/s.amudai.shard", name, i), s, WriterOptions{Workers: 1})
 				if err != nil {
 					b.Fatal(err)
@@ -85,7 +85,7 @@ func BenchmarkScan(b *testing.B) {
 	defer bufpool.StopSpoiling()()
 	for name, make := range workloads() {
 		batch, s, size := make()
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		w, err := NewWriter(context.Background(), sp, "mem://benchr/"+name+"/s.amudai.shard", s, WriterOptions{})
 		if err != nil {
 			b.Fatal(err)

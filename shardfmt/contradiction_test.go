@@ -34,7 +34,7 @@ func TestContradictionsRuleNothingOut(t *testing.T) {
 		"all null, and a constant too": func(d *metapb.FieldDescriptor) { d.ConstantValue, d.NullCount = meta.Int(2), &d.PositionCount },
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := blobio.NewClient()
+			client := blobio.NewClient(blobio.ClientOptions{})
 			defer client.Close()
 			url, err := client.Mount(t.Context(), t.TempDir()+"/x.amudai.shard")
 			if err != nil {

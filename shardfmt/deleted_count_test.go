@@ -13,7 +13,7 @@ import (
 // The marks decide which records are deleted, not their number: of four records the first and the last are marked, whatever count the directory
 // has. verify compares the two.
 func TestMarksDecideWhatIsDeleted(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	for name, whole := range map[string]bool{"zero": false, "one": false, "two": true} {
 		url, err := client.Mount(t.Context(), "testdata/deleted/deleted-count-"+name+".amudai.shard")

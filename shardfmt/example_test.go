@@ -47,7 +47,7 @@ func batch(s *schema.Schema, text string) arrow.RecordBatch {
 // Write a shard, open it, and read the records that a filter leaves, of one column.
 func Example() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://example/cities.amudai.shard"
 	writeCities(ctx, client, url, shardfmt.WriterOptions{})
@@ -74,7 +74,7 @@ func Example() {
 // A shard in memory, or behind anything that reads at an offset, is opened without a store.
 func ExampleOpenReaderAt() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://example/single.amudai.shard"
 	written := writeCities(ctx, client, url, shardfmt.WriterOptions{Layout: shardfmt.Single})

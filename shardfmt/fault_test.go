@@ -21,13 +21,13 @@ func TestWriterFaults(t *testing.T) {
 			for n := 1; ; n++ {
 				bucket := memblob.Open(fmt.Sprintf("faults-%v-%s-%d", layout, fault, n))
 				faulty := blobfake.NewFaulty(t, bucket, fmt.Sprintf("any %d: %s", n, fault))
-				sp := blobio.NewClient()
+				sp := blobio.NewClient(blobio.ClientOptions{})
 				if err := sp.MountBucket("mem://faults/", faulty); err != nil {
 					t.Fatal(err)
 				}
 				err := tryWrite(ctx, sp, WriterOptions{Layout: layout, StripeRows: 20})
 				requests := faulty.Requests("any")
-				clean := blobio.NewClient()
+				clean := blobio.NewClient(blobio.ClientOptions{})
 				if err := clean.MountBucket("mem://faults/", bucket); err != nil {
 					t.Fatal(err)
 				}

@@ -16,7 +16,7 @@ import (
 // records, and built later. Those of stripes go with their stripes; those of the shard are merged.
 func TestFieldIndexesLoseNoRow(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	ofStripes, err := ParseIndexSpecs("text@field:msg:unicode-log hash@field:u layer@field:id layer@field:d")
 	if err != nil {

@@ -101,7 +101,7 @@ func (x *specimen) damage(edits []byte) []byte {
 // FuzzOpenAndScan damages shards behind their checksums, opens and reads them: an error of a known kind or rows, in
 // bounded memory.
 func FuzzOpenAndScan(f *testing.F) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	var specimens []*specimen
 	for i, n := range []int{0, 3, 40} {
 		w := writeSample(f, sp, fmt.Sprintf("mem://fuzzseed/%d.amudai.shard", i), n, WriterOptions{Layout: Single, StripeRows: 25})
@@ -119,7 +119,7 @@ func FuzzOpenAndScan(f *testing.F) {
 	var serial atomic.Int64
 	f.Fuzz(func(t *testing.T, which uint8, edits []byte) {
 		url := fmt.Sprintf("mem://fuzz%d/s.amudai.shard", serial.Add(1))
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		defer sp.Close()
 		if err := sp.Put(context.Background(), url, specimens[int(which)%len(specimens)].damage(edits)); err != nil {
 			t.Fatal(err)

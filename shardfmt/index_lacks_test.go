@@ -61,7 +61,7 @@ func wordsAndTags(t *testing.T, client *blobio.Client, url string, without bool)
 // An index, or a term filter, that names fewer records than the values are in would hide rows: verify finds it, of every kind and scope. The
 // index of the values themselves, and one that names more, is whole.
 func TestVerifyFindsIndexesThatLackPostings(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	dir := "file://" + t.TempDir() + "/"
 	full, less := dir+"full.amudai.shard", dir+"less.amudai.shard"

@@ -60,7 +60,7 @@ func everyNth(t *testing.T, client *blobio.Client, url string, rows, nth int) {
 // names, and of those alone, the values are looked at. So it is for positions, exact ranges and approximate ones.
 func TestIndexOfOtherValuesInventsNoRow(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	dir := "file://" + t.TempDir() + "/"
 	const rows = 4000

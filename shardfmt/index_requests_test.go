@@ -20,7 +20,7 @@ import (
 // list. Block ranges are no step of their own.
 func TestTermLookupInLargeIndex(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	folder := "file://" + t.TempDir() + "/"
 	root, err := client.Mount(ctx, folder+"root.pb")
@@ -72,7 +72,7 @@ func TestTermLookupInLargeIndex(t *testing.T) {
 	direct := 0
 	for _, w := range slices.Sorted(maps.Keys(want))[:asked] {
 		lists := want[w]
-		cold := blobio.NewClient()
+		cold := blobio.NewClient(blobio.ClientOptions{})
 		x, err := textindex.Open(ctx, cold, root, d, urlresolve.Policy{})
 		if err != nil {
 			t.Fatal(err)

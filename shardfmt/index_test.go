@@ -342,7 +342,7 @@ func candidatesHold(t *testing.T, client *blobio.Client, url, where string, ids 
 // records.
 func TestIndexesLoseNoRow(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	r := rand.New(rand.NewPCG(7, 7))
 	dir := "file://" + filepath.ToSlash(t.TempDir()) + "/" // a local store: indexes of such small stripes of others are not asked
@@ -385,7 +385,7 @@ func TestIndexesLoseNoRow(t *testing.T) {
 func logLines(t *testing.T, url string, lines int) {
 	t.Helper()
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	s, err := schema.Parse("id: Int64, msg: String")
 	if err != nil {
@@ -425,7 +425,7 @@ func TestTermLookupRequests(t *testing.T) {
 	const url = "mem://terms/lines.amudai.shard"
 	logLines(t, url, 200_000)
 	look := func(where string, o ScanOptions) (ids []int64, c blobio.Counters, stats ScanStats) {
-		cold := blobio.NewClient()
+		cold := blobio.NewClient(blobio.ClientOptions{})
 		defer cold.Close()
 		before := cold.Counters()
 		o.Stats = &stats
@@ -480,11 +480,11 @@ func keyedRecords(t *testing.T, client *blobio.Client, url string, records int) 
 // without an index.
 func TestKeyLookupRequests(t *testing.T) {
 	url := "file://" + filepath.ToSlash(t.TempDir()) + "/keys.amudai.shard"
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	keyedRecords(t, client, url, 100_003)
 	look := func(where string, o ScanOptions) (ids []int64, c blobio.Counters, stats ScanStats) {
-		cold := blobio.NewClient()
+		cold := blobio.NewClient(blobio.ClientOptions{})
 		defer cold.Close()
 		o.Stats = &stats
 		ids = matching(t, cold, url, where, o)

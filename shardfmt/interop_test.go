@@ -35,7 +35,7 @@ func readAll(t testing.TB, s *Shard, o ScanOptions) (out []arrow.RecordBatch) {
 func checkRows(t *testing.T, c *interop.Case, o ScanOptions) {
 	t.Helper()
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	url, err := sp.Mount(ctx, c.Shard())
 	if err != nil {

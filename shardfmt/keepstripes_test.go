@@ -32,7 +32,7 @@ func TestStripesStayWithTheirRoot(t *testing.T) {
 			ctx := context.Background()
 			bucket := "keep-" + strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", "")
 			faulty := blobfake.NewFaulty(t, memblob.Open(bucket), c.script)
-			client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 3, First: time.Millisecond, Most: time.Millisecond, Budget: time.Second}))
+			client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 3, First: time.Millisecond, Most: time.Millisecond, Budget: time.Second}})
 			defer client.Close()
 			if err := client.MountBucket("mem://"+bucket+"/", faulty); err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "file://"+dir+"/shard/s.amudai.shard", 60, WriterOptions{StripeRows: 40})
 	stripe := w.Objects[0].URL[len("file://"):]

@@ -23,7 +23,7 @@ func TestMissingArguments(t *testing.T) {
 			return err
 		},
 		"write without a schema": func() error {
-			client := blobio.NewClient()
+			client := blobio.NewClient(blobio.ClientOptions{})
 			defer client.Close()
 			_, err := NewWriter(ctx, client, url, nil, WriterOptions{})
 			return err

@@ -14,7 +14,7 @@ import (
 // The indexes of stripes answer in a packed shard as before: their objects stay where they are.
 func TestPackKeepsIndexes(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	folder := "file://" + t.TempDir() + "/"
 	if _, err := client.Mount(ctx, folder); err != nil {

@@ -58,7 +58,7 @@ func writeWide(t testing.TB, sp *blobio.Client, url string, o WriterOptions) *Wr
 // lookup reads one row cold and gives what it took beyond the root.
 func lookup(t testing.TB, w *Written, row int64) (blobio.Counters, int64) {
 	t.Helper()
-	cold := blobio.NewClient()
+	cold := blobio.NewClient(blobio.ClientOptions{})
 	defer cold.Close()
 	before := cold.Counters()
 	s := open(t, cold, w.URL, w.Size)
@@ -80,7 +80,7 @@ func lookup(t testing.TB, w *Written, row int64) (blobio.Counters, int64) {
 // One GET for a whole group: beside root and block map, a row of 200 fields is one request. Unpacked it is one for nearly every
 // field, since no two of their blocks are neighbours.
 func TestPackedRowIsOneRequest(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	packed := writeWide(t, sp, "mem://packed/a.amudai.shard", WriterOptions{Pack: map[string][]string{"g": nil}})
 	c, bytes := lookup(t, packed, 12_345)
@@ -98,7 +98,7 @@ func TestPackedRowIsOneRequest(t *testing.T) {
 
 // A member that is not named with its group, or no struct, is refused before anything is written.
 func TestPackRefuses(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	list := &schema.Node{Name: "l", Basic: schema.List, Children: []*schema.Node{{Basic: schema.Int8}}}
 	s := &schema.Schema{Fields: []*schema.Node{{Name: "n", Basic: schema.Int8},

@@ -33,7 +33,7 @@ import (
 var propertySpaces atomic.Int64
 
 func propertySpace(t *testing.T) (*blobio.Client, string) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	return sp, fmt.Sprintf("mem://properties-%d/", propertySpaces.Add(1))
 }

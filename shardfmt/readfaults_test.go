@@ -22,7 +22,7 @@ const (
 
 func overBucket(t *testing.T, b blobio.Bucket) *blobio.Client {
 	t.Helper()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	if err := sp.MountBucket(faultyBucket, b); err != nil {
 		t.Fatal(err)
 	}

@@ -246,7 +246,7 @@ func TestRequiredCostsNoRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cold := blobio.NewClient()
+	cold := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { cold.Close() })
 	root := openProperties(t, cold, at+"wide.amudai.shard")
 	before := cold.Counters()

@@ -9,7 +9,7 @@ import (
 // Who scans a file with one worker gets batches that fit a processor's cache, unless they would cut blocks, whose values are decoded
 // aside then; others get as many rows as they may.
 func TestBatchesFitTheCache(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	want := map[string]int64{"ids": 64 << 10, "small": 32 << 10, "strings": 16 << 10}
 	for _, c := range costColumns {

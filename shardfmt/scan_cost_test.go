@@ -76,7 +76,7 @@ func TestScanAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	for _, c := range costColumns {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestScanAllocates(t *testing.T) {
 // A filter decodes its own columns first, and of the others only blocks in which rows are left; counted in bytes of values.
 func TestFilterDecodesLittle(t *testing.T) {
 	const rows = 8 * DefaultBatchRows
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	s, err := schema.Parse("id: Int64, a: Int64, b: Int64, c: Float64, s: String")
 	if err != nil {
@@ -187,7 +187,7 @@ func TestFilterAllocates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	s, err := schema.Parse("by: Int64, number: Int64, half: Float64, text: String, dense: String")
 	if err != nil {
@@ -247,7 +247,7 @@ func TestScanOfFileTakesLittleMemory(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	shard, _ := writeRandom(t, client, 1, 80*DefaultBatchRows, 1) // 42 MB
 	for _, filter := range []string{"", "c0 > 0"} {
@@ -277,7 +277,7 @@ func TestScanOfFileTakesLittleMemory(t *testing.T) {
 
 // Rows that range indexes leave here and there come out in batches of the usual size, not in one for each range.
 func TestFilterMakesFewBatches(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	s, err := schema.Parse("by: Int64, value: Int64")
 	if err != nil {

@@ -38,7 +38,7 @@ func manyLiterals(n int) map[string]string {
 
 // A scan ends within a batch when its context does, and when its filter requests work out of proportion to what is read.
 func TestWorkOfFilters(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	shard, _ := writeRandom(t, client, 2, 10_000, 1)
 	for name, expr := range manyLiterals(1000) {

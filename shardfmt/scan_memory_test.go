@@ -57,7 +57,7 @@ func writeRandom(t *testing.T, client *blobio.Client, columns, rows, stripes int
 func TestScanOfLargeStripes(t *testing.T) {
 	const columns, rows, stripes, limit = 8, 130_000, 2, 8 << 20
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	shard, sum := writeRandom(t, client, columns, rows, stripes)
 	before := client.Counters()
@@ -86,7 +86,7 @@ func TestScanMemoryIsBounded(t *testing.T) {
 	const limit = 16 << 20
 	const window, batches = limit / 8, limit / 8
 	const columns, rows, stripes = 8, 130_000, 4 // of random numbers, which nothing makes smaller: 33 MB
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	shard, _ := writeRandom(t, client, columns, rows, stripes)
 	for _, workers := range []int{1, 2, 4} {

@@ -162,7 +162,7 @@ func plainly(t *testing.T, shard *shardfmt.Shard, b *filter.Bound) (rows []int) 
 // Whatever way a scan takes, the rows are those that a filter selects of all rows and all columns, and their values are the same:
 // side by side and alone, in memory used again, with small batches and in little memory, of any columns.
 func TestScansByAllPaths(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	r := rand.New(rand.NewPCG(11, 12))
 	url := "file://" + t.TempDir() + "/s.amudai.shard"
@@ -249,7 +249,7 @@ func uniqueNames(names []string) (out []string) {
 
 // All rows by all paths, too, of all columns that can be read side by side.
 func TestWholeScansByAllPaths(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	url := "file://" + t.TempDir() + "/s.amudai.shard"
 	writePaths(t, sp, url, rand.New(rand.NewPCG(13, 14)))

@@ -20,7 +20,7 @@ func init() { bufpool.Spoil(0xA5) }
 // pathShard opens a shard of all kinds of columns in several stripes.
 func pathShard(t *testing.T) *shardfmt.Shard {
 	t.Helper()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	url := "file://" + t.TempDir() + "/s.amudai.shard"
 	writePaths(t, sp, url, rand.New(rand.NewPCG(15, 16)))

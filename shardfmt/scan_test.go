@@ -55,7 +55,7 @@ func ids(t testing.TB, s *Shard, o ScanOptions) (out []int64) {
 
 // A filter selects the rows that it selects without any statistics, and reads less.
 func TestScanFilters(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	const n = 20_000
 	w := writeSample(t, sp, "mem://f/s.amudai.shard", n, WriterOptions{StripeRows: 7000})
@@ -105,7 +105,7 @@ func TestScanFilters(t *testing.T) {
 
 // A filter selects the same rows of whole columns as of a range of records.
 func TestScanFilterAllColumns(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://g/s.amudai.shard", 5000, WriterOptions{StripeRows: 3000})
 	s := open(t, sp, w.URL, 0)
@@ -134,7 +134,7 @@ func TestScanFilterAllColumns(t *testing.T) {
 }
 
 func TestScanProjection(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://p/s.amudai.shard", 500, WriterOptions{})
 	s := open(t, sp, w.URL, w.Size)
@@ -156,7 +156,7 @@ func TestScanProjection(t *testing.T) {
 func TestPointLookupRequests(t *testing.T) {
 	const n = 400_000
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	s := sampleSchema(t)
 	w, err := NewWriter(ctx, sp, "mem://l/s.amudai.shard", s, WriterOptions{StripeRows: n / 2})
@@ -173,7 +173,7 @@ func TestPointLookupRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, column := range []string{"id", "score", "name", "same", "pos.x"} {
-		cold := blobio.NewClient()
+		cold := blobio.NewClient(blobio.ClientOptions{})
 		before := cold.Counters()
 		o := open(t, cold, written.URL, written.Size)
 		got := readAll(t, o, ScanOptions{Columns: []string{column}, Start: 234_567, End: 234_568})
@@ -206,7 +206,7 @@ func TestMergedGoldenShards(t *testing.T) {
 // A scan reads little more than the buffers of its columns, each once, in few requests.
 func TestScanRequests(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	const n = 200_000
 	w := writeSample(t, sp, "mem://requests2/s.amudai.shard", n, WriterOptions{StripeRows: n / 2})
@@ -264,7 +264,7 @@ func storedBytes(t testing.TB, s *Shard, stripe int, columns []string) (n int64)
 
 // Rows can be counted without reading a column.
 func TestScanWithoutColumns(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://count/s.amudai.shard", 5000, WriterOptions{StripeRows: 3000})
 	s := open(t, sp, w.URL, w.Size)
@@ -287,7 +287,7 @@ func TestScanWithoutColumns(t *testing.T) {
 
 // Whoever stops after the first batch has not paid for the second stripe.
 func TestScanStopsEarly(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://stop/s.amudai.shard", 6000, WriterOptions{StripeRows: 2000})
 	s := open(t, sp, w.URL, w.Size)

@@ -64,7 +64,7 @@ func wholeLater(t *testing.T, client *blobio.Client, in, out string, specs []Ind
 // deleted records, built later, and merged from shards some of which got theirs later.
 func TestShardIndexesLoseNoRow(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	r := rand.New(rand.NewPCG(17, 7))
 	folder := "file://" + t.TempDir() + "/"
@@ -111,7 +111,7 @@ func TestShardIndexesLoseNoRow(t *testing.T) {
 // is lost by it.
 func TestShardIndexesThatAreDropped(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	r := rand.New(rand.NewPCG(17, 9))
 	folder := "file://" + t.TempDir() + "/"
@@ -168,7 +168,7 @@ func TestShardIndexesThatAreDropped(t *testing.T) {
 // An index that came to a shard of other records than it is of, by whoever copies what he does not know, is not asked.
 func TestShardIndexOfOtherRecords(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	r := rand.New(rand.NewPCG(5, 9))
 	folder := "file://" + t.TempDir() + "/"
@@ -198,7 +198,7 @@ func TestTermLookupByShardIndex(t *testing.T) {
 	folder := "file://" + t.TempDir() + "/"
 	cost := func(scope, where string, rows int) (s ScanStats, c blobio.Counters) {
 		t.Helper()
-		cold := blobio.NewClient()
+		cold := blobio.NewClient(blobio.ClientOptions{})
 		defer cold.Close()
 		got := matching(t, cold, folder+scope+".amudai.shard", where, ScanOptions{Stats: &s})
 		if len(got) != rows {

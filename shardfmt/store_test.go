@@ -23,7 +23,7 @@ func bytesOf(t testing.TB, sp *blobio.Client, url string) []byte {
 
 // A shard in memory opens in one line, and reads as it does from a store.
 func TestOpenReaderAt(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://readerat/s.amudai.shard", 5000, WriterOptions{Layout: Single, StripeRows: 2000})
 	b := bytesOf(t, sp, w.URL)
@@ -39,7 +39,7 @@ func TestOpenReaderAt(t *testing.T) {
 
 // What the ReaderAt does not have is an error of its kind: a reader that ends early, stripes in other objects.
 func TestOpenReaderAtOfHalfAShard(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://readerat2/s.amudai.shard", 500, WriterOptions{StripeRows: 200})
 	b := bytesOf(t, sp, w.URL)
@@ -83,7 +83,7 @@ func (w *brokenWriter) Abort() {
 // An object whose first bytes can't be written is given up, not left open.
 func TestFirstWriteFails(t *testing.T) {
 	for _, layout := range []Layout{TwoLevel, Single} {
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		defer client.Close()
 		st := &brokenStore{Client: client}
 		w, err := NewWriter(t.Context(), st, "mem://first/s.amudai.shard", sampleSchema(t), WriterOptions{Layout: layout, StripeRows: 10})

@@ -28,7 +28,7 @@ func stripedLines(t *testing.T, url string, stripes, lines int) {
 func stripedLinesOf(t *testing.T, url string, stripes, lines int, indexes string) {
 	t.Helper()
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	s, err := schema.Parse("id: Int64, msg: String, host: String")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestTermLookupOfManyStripes(t *testing.T) {
 	for _, stripes := range []int{1, 4, 16} {
 		url := fmt.Sprintf("%s%d.amudai.shard", folder, stripes)
 		stripedLines(t, url, stripes, lines)
-		checker := blobio.NewClient()
+		checker := blobio.NewClient(blobio.ClientOptions{})
 		report, err := verify.Shard(context.Background(), checker, url, verify.Options{})
 		checker.Close()
 		if err != nil || !report.OK || report.UnprotectedBytes > 0 {
@@ -96,7 +96,7 @@ func TestTermLookupOfManyStripes(t *testing.T) {
 			{"msg HAS 'nowhere' OR host = 'alone'", 1, 14, 9, stripes - 1},
 			{"msg HAS 'everywhere' AND host = 'alone'", 0, 9, 7, stripes - 1},
 		} {
-			cold := blobio.NewClient()
+			cold := blobio.NewClient(blobio.ClientOptions{})
 			before := cold.Counters()
 			var stats ScanStats
 			ids := matching(t, cold, url, c.where, ScanOptions{Stats: &stats})
@@ -120,7 +120,7 @@ func TestTermLookupOfManyStripes(t *testing.T) {
 }
 
 func freshClient(t *testing.T) *blobio.Client {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	return c
 }

@@ -35,7 +35,7 @@ func records(t *testing.T, sp *blobio.Client, url string) (out []arrow.RecordBat
 // last object; a name with another suffix is a warning.
 func TestRootOfTheTableOfContentsAlone(t *testing.T) {
 	const folder = "mem://toc/t/"
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	put := func(url string, b []byte) {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestRootOfTheTableOfContentsAlone(t *testing.T) {
 // A schema is a list of fields. It holds the same records as a schema of one Struct with these fields that is never null: the columns are
 // the same as the members, value by value.
 func TestFieldsAreMembersOfOneStruct(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	fields := sampleSchema(t)
 	writeSample(t, sp, "mem://fields/a/list.amudai.shard", 1000, WriterOptions{})

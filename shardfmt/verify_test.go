@@ -32,7 +32,7 @@ func check(t testing.TB, sp *blobio.Client, url string) *verify.Report {
 func TestVerifyFindsEveryFlippedByte(t *testing.T) {
 	for _, layout := range []Layout{TwoLevel, Single} {
 		dir := t.TempDir()
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		defer sp.Close()
 		root := "file://" + dir + "/s.amudai.shard"
 		written := writeSample(t, sp, root, 60, WriterOptions{Layout: layout, StripeRows: 40})
@@ -104,7 +104,7 @@ func writeNumbers(t *testing.T, sp *blobio.Client, url string, numbers []int64) 
 // those that were written, is found by the checksum of the stripe alone.
 func TestSumsOfStripesAreCompared(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	numbers := []int64{5, 3, 8, 1, 9, 2, 7}
 	a := writeNumbers(t, sp, "mem://sums/a.amudai.shard", numbers)
@@ -132,7 +132,7 @@ func TestSumsOfStripesAreCompared(t *testing.T) {
 
 func TestMissingStripe(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://v/s.amudai.shard", 300, WriterOptions{StripeRows: 200})
 	if err := sp.Delete(ctx, w.Objects[0].URL, ""); err != nil {

@@ -103,7 +103,7 @@ func TestWriteAndScan(t *testing.T) {
 	for _, layout := range []Layout{TwoLevel, Single, Auto} {
 		for _, n := range []int{0, 1, 999, 2500, 10_000} {
 			for _, place := range []string{"mem://box/a/", "file://" + t.TempDir() + "/"} {
-				sp := blobio.NewClient()
+				sp := blobio.NewClient(blobio.ClientOptions{})
 				url := fmt.Sprintf("%s%v-%d.amudai.shard", place, layout, n)
 				written := writeSample(t, sp, url, n, WriterOptions{Layout: layout, StripeRows: 3000})
 				s, err := Open(ctx, sp, url, OpenOptions{Size: written.Size})

@@ -40,7 +40,7 @@ func list(t testing.TB, sp *blobio.Client, prefix string) (names []string) {
 // A root that is there is not overwritten, and the attempt leaves nothing behind.
 func TestExistingRootIsRefused(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	const url = "mem://exists/s.amudai.shard"
 	if err := sp.Put(ctx, url, []byte("something")); err != nil {
@@ -66,7 +66,7 @@ func TestExistingRootIsRefused(t *testing.T) {
 
 func TestAbortRemovesStripes(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	for _, layout := range []Layout{TwoLevel, Single} {
 		w, err := NewWriter(ctx, sp, "mem://abort/s.amudai.shard", sampleSchema(t), WriterOptions{Layout: layout, StripeRows: 10})
@@ -90,7 +90,7 @@ func TestAbortRemovesStripes(t *testing.T) {
 // list is complete.
 func TestPlaceOfStripes(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://place/v/r.amudai.shard", 500, WriterOptions{DataPrefix: "data/r/", StripeRows: 200,
 		FieldIDs: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}})
@@ -122,7 +122,7 @@ func TestPlaceOfStripes(t *testing.T) {
 
 // A shared descriptor reports what StripeField states and is decoded once; what StripeField gives is the caller's own.
 func TestSharedDescriptors(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://shared/r.amudai.shard", 500, WriterOptions{StripeRows: 200})
 	root := open(t, sp, w.URL, w.Size).Root()
@@ -143,7 +143,7 @@ func TestSharedDescriptors(t *testing.T) {
 
 // What the writer asks of the store: the stripes, the root, the root once more.
 func TestWriterRequests(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	writeSample(t, sp, "mem://requests/r.amudai.shard", 500, WriterOptions{DataPrefix: "data/r/", StripeRows: 200})
 	if c := sp.Counters(); c.Puts != 4 || c.Gets != 1 || c.Heads != 0 || c.Lists != 0 || c.Deletes != 0 {
@@ -152,7 +152,7 @@ func TestWriterRequests(t *testing.T) {
 }
 
 func TestBatchOfOtherSchema(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w, err := NewWriter(context.Background(), sp, "mem://other/s.amudai.shard", sampleSchema(t), WriterOptions{})
 	if err != nil {
@@ -168,7 +168,7 @@ func TestBatchOfOtherSchema(t *testing.T) {
 // Records that the marker field marks are counted, and hidden unless requested; the marker is not a column.
 func TestDeletedRecords(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	s := &schema.Schema{Fields: []*schema.Node{
 		{Name: "id", Basic: schema.Int64, Signed: true},
@@ -259,7 +259,7 @@ func readTwoOf(tb testing.TB, sp *blobio.Client, out *Written) {
 // Opening a shard of ten thousand fields, reading two and closing it costs as much as of five thousand, but for the bytes of the root, which are read into
 // memory that was used before, or lent by a store in memory: as many allocations, and as little new memory.
 func TestTwoOfTenThousandFields(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	for name, place := range map[string]string{"file": "file://" + t.TempDir(), "mem": "mem://two-of-ten-thousand"} {
 		t.Run(name, func(t *testing.T) { testTwoOfTenThousandFields(t, sp, place) })
@@ -305,7 +305,7 @@ const mostForTwo = 260
 
 // A shard that was closed reads nothing any more, and does not take back what it gave: memory that is given back is overwritten in these tests.
 func TestClose(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	out := writeManyFields(t, sp, "file://"+t.TempDir()+"/s.amudai.shard", 3_000) // what lies in memory is lent, and not overwritten
 	columns := ScanOptions{Columns: []string{"f77", "f2000"}}
@@ -337,7 +337,7 @@ func TestClose(t *testing.T) {
 
 func BenchmarkTwoOfTenThousandFields(b *testing.B) {
 	defer bufpool.StopSpoiling()()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	for _, place := range []string{"mem://" + rand.Text() + "/s.amudai.shard", "file://" + b.TempDir() + "/s.amudai.shard"} {
 		out := writeManyFields(b, sp, place, 10_000)
@@ -353,7 +353,7 @@ func BenchmarkTwoOfTenThousandFields(b *testing.B) {
 // The reference's reader needs, and its writer gives, these forms of descriptors.
 func TestDescriptorsForTheReference(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	w := writeSample(t, sp, "mem://forms/s.amudai.shard", 5000, WriterOptions{})
 	s := open(t, sp, w.URL, w.Size)

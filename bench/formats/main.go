@@ -141,7 +141,7 @@ var by = map[fileio.Format]string{
 
 // measure writes and reads a file of a format, and prints its line.
 func (t *sample) measure(f fileio.Format, path string, turns int) error {
-	ctx, c := context.Background(), blobio.NewClient()
+	ctx, c := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	url, err := c.Mount(ctx, path)
 	if err != nil {

@@ -42,7 +42,7 @@ func (c *ours) write(g *given) (figures, error) {
 		return figures{}, err
 	}
 	f, err := timed(func() (int64, error) {
-		ctx, client := context.Background(), blobio.NewClient()
+		ctx, client := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 		defer client.Close()
 		w, err := shardfmt.NewWriter(ctx, client, c.url(g), g.schema, shardfmt.WriterOptions{Profile: c.profile, Workers: 1})
 		if err != nil {
@@ -65,7 +65,7 @@ func (c *ours) write(g *given) (figures, error) {
 
 func (c *ours) open(g *given) (figures, error) {
 	return timed(func() (int64, error) {
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		defer client.Close()
 		_, err := shardfmt.Open(context.Background(), client, c.url(g), shardfmt.OpenOptions{})
 		return 0, err
@@ -74,7 +74,7 @@ func (c *ours) open(g *given) (figures, error) {
 
 func (c *ours) read(g *given, t task) (figures, error) {
 	return timed(func() (int64, error) {
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		defer client.Close()
 		return scanShard(client, c.url(g), t, 1)
 	})

@@ -195,7 +195,7 @@ func (r *run) withTables(do func(*peers, *given, []contestant) error, part strin
 // load reads the table's batches into memory, in our canonical types.
 func (g *given) load() error {
 	ctx := context.Background()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	src, err := fileio.OpenSource(ctx, c, []string{"file://" + g.Path}, fileio.SourceOptions{Format: fileio.Parquet, InProcess: true})
 	if err != nil {

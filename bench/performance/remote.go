@@ -45,7 +45,7 @@ func remote(r *run, p *peers, g *given) error {
 
 func remoteShard(g *given, t task) (map[string]float64, error) {
 	c := &ours{profile: shardfmt.Balanced}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if err := client.MountBucket("mem://slow/", blobfake.NewSlow(fileblob.Open(c.dir(g)), blobfake.Cloud)); err != nil {
 		return nil, err

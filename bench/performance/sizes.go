@@ -48,7 +48,7 @@ func sizes(r *run) error {
 
 // columnSizes gives the bytes of the buffers of each top-level column, with those of its children.
 func columnSizes(url string) (map[string]float64, error) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	x, err := inspect.Shard(context.Background(), client, url, inspect.Options{Detail: inspect.Encodings})
 	if err != nil {

@@ -97,7 +97,7 @@ func writers(args []string) error {
 }
 
 func (l *load) open(ctx context.Context) (*catalog.Catalog, error) {
-	o := catalog.Options{URI: l.catalog, Warehouse: l.warehouse, Client: blobio.NewClient(), Metadata: blobio.NewClient()}
+	o := catalog.Options{URI: l.catalog, Warehouse: l.warehouse, Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{})}
 	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
 		if l.mount == "" {
 			break

@@ -63,7 +63,7 @@ func (s *shardcat) build(_ context.Context, path, dir string) (cost, error) {
 // buildShard writes the log as a shard into a folder, with one worker.
 func buildShard(ctx context.Context, path, dir, indexes string) error {
 	runtime.GOMAXPROCS(1)
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s, err := schema.Parse(logSchema)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *shardcat) ask(ctx context.Context, dir string, list []query, turns int)
 	for _, q := range list {
 		best := answer{Unanswered: s.passes(&q)}
 		for turn := 0; turn < turns && best.Unanswered == "" && best.Processor < enough; turn++ {
-			c := blobio.NewClient()
+			c := blobio.NewClient(blobio.ClientOptions{})
 			a, err := s.once(ctx, c, "file://"+filepath.Join(dir, shardName), &q)
 			c.Close()
 			if err != nil {
@@ -133,7 +133,7 @@ func (s *shardcat) askRemote(ctx context.Context, dir string, list []query) ([]a
 			out = append(out, answer{Unanswered: why})
 			continue
 		}
-		c := blobio.NewClient()
+		c := blobio.NewClient(blobio.ClientOptions{})
 		if err := c.MountBucket("mem://log/", blobfake.NewSlow(fileblob.Open(dir), slow)); err != nil {
 			return nil, err
 		}

@@ -98,7 +98,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			requests.Add(1)
 			refuse(want.status, code)(w, r)
 		}, "")
-		client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond}))
+		client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond}})
 		if err := client.MountBucket("abfss://c@acct.dfs.core.windows.net/", b); err != nil {
 			t.Fatal(err)
 		}

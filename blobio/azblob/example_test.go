@@ -13,7 +13,7 @@ import (
 // come from the environment, as the Azure SDK finds them.
 func Example() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 
 	folder, err := client.Mount(ctx, "abfss://logs@account.dfs.core.windows.net/2026")

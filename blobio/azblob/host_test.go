@@ -74,7 +74,7 @@ func TestRequestsGoToTheirHost(t *testing.T) {
 		"abfss://c@acct.dfs.core.windows.net/?endpoint=https://private.example":       "https://private.example/c/k",
 	} {
 		t.Run(raw, func(t *testing.T) {
-			client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 1}))
+			client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 1}})
 			defer client.Close()
 			sign := "?"
 			if u, err := url.Parse(raw); err == nil && u.RawQuery != "" {

@@ -107,7 +107,7 @@ func TestCreatesOverHeldBlobs(t *testing.T) {
 		for size, requests := range map[int]int{3: 1, 12 << 10: 4} { // 3 blocks and their list
 			a, b := quirky(t, quirks+" held-first", "&part_size=5000")
 			a.Put("k", []byte("content"))
-			client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond}))
+			client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond}})
 			t.Cleanup(func() { client.Close() })
 			const root = "abfss://c@acct.dfs.core.windows.net/"
 			if err := client.MountBucket(root, b); err != nil {
@@ -152,7 +152,7 @@ func TestCreatesThatLose(t *testing.T) {
 // TestBusyAccounts: each third request is refused with Retry-After, and all succeed.
 func TestBusyAccounts(t *testing.T) {
 	a, b := quirky(t, "busy=3", "&part_size=5000&list_page=1")
-	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
+	client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}})
 	defer client.Close()
 	const root = "abfss://c@acct.dfs.core.windows.net/"
 	if err := client.MountBucket(root, b); err != nil {

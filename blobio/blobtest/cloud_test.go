@@ -53,7 +53,7 @@ func TestCloud(t *testing.T) {
 func sweep(t *testing.T, raw, prefix string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	root, err := client.Mount(ctx, raw)
 	if err != nil {

@@ -65,7 +65,7 @@ func limitsHold(t *testing.T, bucket *cloudblob.Bucket) {
 	if bucket.As(&none) {
 		t.Error("a bucket in memory hands out a client of GCS")
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	if err := client.MountBucket("mem://gocloud/", bucket); err != nil {
 		t.Fatal(err)
 	}

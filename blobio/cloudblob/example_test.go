@@ -21,7 +21,7 @@ func ExampleFromBucket() {
 		log.Fatal(err)
 	}
 	bucket := cloudblob.FromBucket("mem://mine/", blob.PrefixedBucket(opened, "flights/"), cloudblob.Options{})
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if err := client.MountBucket("mem://mine/", bucket); err != nil {
 		log.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // A view that keeps files open reads the file that was there at first, refuses one that somebody writes into, and opens each once.
 func TestKeepOpen(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	name := filepath.Join(t.TempDir(), "a")
 	write := func(to, text string) {
@@ -92,7 +92,7 @@ func TestOpenFilesAreBounded(t *testing.T) {
 
 // Views that keep files open together open each once, and close it when the last is done; reads of nobody who keeps files open leave none.
 func TestOpenTogether(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	bucket := &opens{Bucket: Open(t.TempDir())}
 	if err := client.MountBucket("mem://opens/", bucket); err != nil {

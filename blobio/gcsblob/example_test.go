@@ -13,7 +13,7 @@ import (
 // come from the environment, as Google's library finds them.
 func Example() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 
 	folder, err := client.Mount(ctx, "gs://logs/2026")

@@ -19,7 +19,7 @@ func Example() {
 		http.ServeContent(w, r, "letters", time.Time{}, bytes.NewReader([]byte("abcdefgh")))
 	}))
 	defer server.Close()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 
 	data := make([]byte, 3)

@@ -78,7 +78,7 @@ func TestSizeIsNeverMadeUp(t *testing.T) {
 func TestThroughSpace(t *testing.T) {
 	s := newServer(t)
 	s.put("a b/x", []byte("0123456789"))
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	url := s.URL + "/a%20b/x"
 	got, err := sp.ReadRanges(t.Context(), url, []blobio.Range{{Start: 2, End: 4}, {Start: 6, End: 8}})
 	if err != nil || string(got[0])+string(got[1]) != "2367" {
@@ -197,7 +197,7 @@ func TestCutBodyIsResumed(t *testing.T) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 	}))
 	defer s.Close()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	dst := make([]byte, 1000)
 	if _, err := sp.ReadRange(t.Context(), s.URL+"/x", 0, dst); err != nil || !bytes.Equal(dst, data) {
 		t.Error(err)
@@ -247,7 +247,7 @@ func TestMetadataServicesAreRefusedWhenDialled(t *testing.T) {
 
 func TestPlainOptionsAreRefused(t *testing.T) {
 	for _, raw := range []string{"https://user:secret@example.com/x", "https://example.com/x?sig=secret"} {
-		_, err := blobio.NewClient().Mount(t.Context(), raw)
+		_, err := blobio.NewClient(blobio.ClientOptions{}).Mount(t.Context(), raw)
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
 		}

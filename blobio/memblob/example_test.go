@@ -12,7 +12,7 @@ import (
 // Objects of one name are shared by all clients of the process.
 func Example() {
 	ctx := context.Background()
-	writer, reader := blobio.NewClient(), blobio.NewClient()
+	writer, reader := blobio.NewClient(blobio.ClientOptions{}), blobio.NewClient(blobio.ClientOptions{})
 	defer writer.Close()
 	defer reader.Close()
 

@@ -32,7 +32,7 @@ func TestUploadsCarryChecksums(t *testing.T) {
 func TestProbeChecksum(t *testing.T) {
 	for want, handler := range map[bool]http.HandlerFunc{
 		true: refuse(400, "BadDigest"), false: func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("ETag", `"1"`) }} {
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		if err := client.MountBucket("s3://b/", stub(t, handler, "")); err != nil {
 			t.Fatal(err)
 		}

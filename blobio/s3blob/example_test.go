@@ -13,7 +13,7 @@ import (
 // come from the environment, as the AWS SDK finds them.
 func Example() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 
 	folder, err := client.Mount(ctx, "s3://logs/2026?region=eu-central-1")

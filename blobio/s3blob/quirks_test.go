@@ -163,7 +163,7 @@ func TestPagesAreTriedAgain(t *testing.T) {
 			s.Refuse(w, http.StatusServiceUnavailable, "SlowDown", "")
 			return true
 		})
-		client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond, Budget: 10 * time.Second}))
+		client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond, Budget: 10 * time.Second}})
 		if err := client.MountBucket("s3://b/", b); err != nil {
 			t.Fatal(err)
 		}
@@ -449,7 +449,7 @@ func TestChecksumProbeWithoutWords(t *testing.T) {
 			s.Refuse(w, http.StatusBadGateway, "", "")
 			return true
 		})
-		client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond}))
+		client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond}})
 		if err := client.MountBucket("s3://b/", b); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 func TestReceiptIsMD5(t *testing.T) {
 	for quirks, proves := range map[string]bool{"": true, "etag-bare=put": true, "etag-weak=put": true, "etag-upper=put": true, "etag-gzip=put": true, "etag-none=put": false} {
 		s, bucket := quirky(t, quirks, "")
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		if err := client.MountBucket("s3://b/", bucket); err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ type app struct {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, client: blobio.NewClient(), command: "shardcat"}
+	return &app{stdin: stdin, stdout: newOutput(stdout), stderr: stderr, client: blobio.NewClient(blobio.ClientOptions{}), command: "shardcat"}
 }
 
 // execute runs a command line.

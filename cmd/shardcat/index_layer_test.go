@@ -28,7 +28,7 @@ func TestLookupInLayerIndex(t *testing.T) {
 	if _, err := do("", "shard", "write", dir+"/a.amudai.shard", dir+"/a.ndjson", "--layer-index", "n", "--layer-index", "s"); err != nil {
 		t.Fatal(err)
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	shard, err := shardfmt.Open(ctx, client, "file://"+dir+"/a.amudai.shard", shardfmt.OpenOptions{})
 	if err != nil {

@@ -71,7 +71,7 @@ func TestProviders(t *testing.T) {
 					t.Fatal(err)
 				}
 				if u.Scheme != "s3" {
-					client := blobio.NewClient()
+					client := blobio.NewClient(blobio.ClientOptions{})
 					defer client.Close()
 					if _, err := client.Mount(t.Context(), args["warehouse"]); err != nil {
 						t.Error(err)

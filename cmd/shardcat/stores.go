@@ -31,13 +31,6 @@ func (s *storeFlags) open(notify func(blobio.Wait), unsafeWrites bool, stores *b
 	if err != nil {
 		return nil, err
 	}
-	options := []blobio.Option{blobio.WithRetry(policy), blobio.WithCache(blobio.CacheOptions{
-		Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: catalog.Cacheable}), blobio.WithStores(stores)}
-	if unsafeWrites {
-		options = append(options, blobio.WithUnconditionalWrites())
-	}
-	if s.hedge {
-		options = append(options, blobio.WithHedging())
-	}
-	return blobio.NewClient(options...), nil
+	return blobio.NewClient(blobio.ClientOptions{Retry: policy, Stores: stores, UnconditionalWrites: unsafeWrites, Hedging: s.hedge,
+		Cache: blobio.CacheOptions{Memory: s.cacheMemory, Dir: s.cacheDir, Disk: s.cacheDisk, Cacheable: catalog.Cacheable}}), nil
 }

@@ -35,7 +35,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func optionsOf(dir string) catalog.Options {
 	return catalog.Options{
 		URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "wh"),
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Log: quiet,
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Log: quiet,
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // Write the kit into a folder, and ask a reader in another language for every case of it.
 func Example() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if _, err := conformance.Write(ctx, client, "file:///srv/kit/"); err != nil {
 		log.Fatal(err)

@@ -34,7 +34,7 @@ import (
 // same text again, but for decimals, which are the same numbers and may be written otherwise (1.50 as 1.5). Times that
 // nanoseconds can't hold are refused with their row.
 func TestGoldenRowsSurviveArrowAndParquet(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	refused, same, compared := 0, map[fileio.Format]int{}, 0
 	for _, c := range interop.Cases(t) {

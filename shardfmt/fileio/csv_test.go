@@ -96,7 +96,7 @@ func TestBadCSVIsNamed(t *testing.T) {
 
 // All golden rows survive a round through CSV, nested values as JSON text.
 func TestGoldenRowsSurviveCSV(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	for _, c := range interop.Cases(t) {
 		if c.Rows > 3000 {
@@ -222,7 +222,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("a\r\n\"1\r\n2\"\r\n"))
 	f.Add([]byte("\x000\x00")) // written, it could be UTF-16
 	f.Fuzz(func(t *testing.T, text []byte) {
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		defer sp.Close()
 		read := func(in []byte, s *schema.Schema, e fileio.Encoding) (string, *schema.Schema, error) {
 			src, err := fileio.OpenSource(context.Background(), sp, []string{"-"}, fileio.SourceOptions{Format: fileio.CSV, Stdin: bytes.NewReader(in), Schema: s, Encoding: e})

@@ -49,7 +49,7 @@ func unpackFixture(t *testing.T, name, dir string) {
 // rowsIn returns all rows of inputs as NDJSON.
 func rowsIn(t *testing.T, o SourceOptions, args ...string) (string, error) {
 	t.Helper()
-	src, err := OpenSource(t.Context(), blobio.NewClient(), args, o)
+	src, err := OpenSource(t.Context(), blobio.NewClient(blobio.ClientOptions{}), args, o)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +94,7 @@ func TestDatasetOfAnyName(t *testing.T) {
 		if strings.HasSuffix(name, ".csv") || strings.HasSuffix(name, ".parquet") {
 			continue
 		}
-		if f, err := Detect(t.Context(), blobio.NewClient(), "file://"+filepath.ToSlash(at)); err != nil || f != Lance {
+		if f, err := Detect(t.Context(), blobio.NewClient(blobio.ClientOptions{}), "file://"+filepath.ToSlash(at)); err != nil || f != Lance {
 			t.Errorf("%s is %q, %v", name, f, err)
 		}
 	}
@@ -113,7 +113,7 @@ func TestDatasetBesideFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, ok, err := FindInputs(t.Context(), blobio.NewClient(), []string{dir})
+	found, ok, err := FindInputs(t.Context(), blobio.NewClient(blobio.ClientOptions{}), []string{dir})
 	if err != nil || !ok || len(found) != 3 {
 		t.Fatalf("%v, %v, %v", found, ok, err)
 	}

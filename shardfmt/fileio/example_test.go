@@ -15,7 +15,7 @@ import (
 // Records of a CSV file, whose types are inferred, as NDJSON.
 func Example() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	check(client.Put(ctx, "mem://files/cities.csv", []byte("id,city\n1,Bonn\n2,\n")))
 

@@ -126,7 +126,7 @@ func nestedParquet(t *testing.T, r *rand.Rand, first, rows int, version parquet.
 
 // A shard over Parquet files of nested columns has the rows of one into which they are copied, also when read in part, merged and rewritten.
 func TestExternalParquetNested(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	n, _ := seed.Of(t)
 	r, folder := rand.New(rand.NewPCG(n, 1)), "mem://external-nested/"
@@ -196,7 +196,7 @@ func TestExternalParquetNested(t *testing.T) {
 // Damage in a file of nested columns makes an error of corrupt data where it makes one, for who writes the shard as for who reads it. (Scans do not
 // compare checksums: a flipped bit of a value is found by verify.)
 func TestExternalParquetNestedDamage(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	n, _ := seed.Of(t)
 	r, folder := rand.New(rand.NewPCG(n, 2)), "mem://external-nested-damage/"

@@ -120,7 +120,7 @@ func parquetBytes(t testing.TB, first, n, rowGroup int, version parquet.DataPage
 // lake is a store with Parquet files: of both page versions, several codecs, and INT96.
 func lake(t testing.TB) (sp *blobio.Client, files []string) {
 	t.Helper()
-	sp = blobio.NewClient()
+	sp = blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	folder := "mem://lake-" + strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-") + "/"
 	for i, b := range [][]byte{
@@ -288,7 +288,7 @@ func TestExternalParquetLookup(t *testing.T) {
 
 // Polars writes dictionaries of which the footer does not tell: dictionary_page_offset is missing.
 func TestExternalParquetFindsDictionaries(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	file, root := "mem://polars/dictionary-without-offset.parquet", "mem://polars/over.amudai.shard"
 	putFile(t, sp, file)
@@ -306,7 +306,7 @@ func TestExternalParquetFindsDictionaries(t *testing.T) {
 
 // Old releases of DuckDB count the header of the dictionary page short where the footer reports where data begin.
 func TestExternalParquetFindsTheEndOfDictionaries(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	types := arrow.NewSchema([]arrow.Field{{Name: "s", Type: arrow.BinaryTypes.String}}, nil)
 	texts, _, err := array.FromJSON(memory.DefaultAllocator, types.Field(0).Type, strings.NewReader(`["na"`+strings.Repeat(`, "1956", "1995"`, 500)+"]"))
@@ -357,7 +357,7 @@ func TestExternalParquetFindsTheEndOfDictionaries(t *testing.T) {
 
 // A column without a type but Null is refused when the root is written: no reader has a type for it.
 func TestExternalParquetRefusesNullColumns(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	file := "mem://untyped/null-column.parquet"
 	putFile(t, sp, file)

@@ -40,7 +40,7 @@ func goldenSchema(t *testing.T, sp *blobio.Client, c *interop.Case) *schema.Sche
 
 // The rows of every golden shard are read by the schema of the shard and written again to the same bytes.
 func TestGoldenRowsSurviveNDJSON(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	for _, c := range interop.Cases(t) {
 		if c.Rows > 20_000 {

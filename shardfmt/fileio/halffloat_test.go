@@ -53,7 +53,7 @@ func checkHalfFloats(t *testing.T, f Format, file []byte) {
 	if err := os.WriteFile(at, file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	src, err := OpenSource(t.Context(), blobio.NewClient(), []string{at}, SourceOptions{Format: f, BatchRows: 1 << 16})
+	src, err := OpenSource(t.Context(), blobio.NewClient(blobio.ClientOptions{}), []string{at}, SourceOptions{Format: f, BatchRows: 1 << 16})
 	if err != nil {
 		t.Fatal(f, err)
 	}

@@ -126,7 +126,7 @@ func TestArrowAmplification(t *testing.T) {
 	dictionary := array.NewDictionaryArray(typ, array.NewInt8Data(indices), b.NewArray())
 	s = arrow.NewSchema([]arrow.Field{{Name: "d", Type: typ}}, nil)
 	_, paths = write(t, "wide.arrows", string(stream(t, array.NewRecordBatch(s, []arrow.Array{dictionary}, codes))))
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	src, err := fileio.OpenSource(context.Background(), sp, paths, fileio.SourceOptions{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // Columns and members of structs without a name are read by their place, also where only some columns are: alone, by a filter,
 // and as an input among others.
 func TestColumnsWithoutName(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	ctx := context.Background()
 	for _, version := range []string{"2.1", "2.2"} {

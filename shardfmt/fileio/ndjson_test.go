@@ -35,7 +35,7 @@ func write(t testing.TB, files ...string) (dir string, paths []string) {
 
 func open(t testing.TB, o fileio.SourceOptions, urls ...string) (fileio.Source, error) {
 	t.Helper()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	return fileio.OpenSource(context.Background(), sp, urls, o)
 }
@@ -343,7 +343,7 @@ func FuzzNDJSON(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":[{"c":"x"}],"d":null,"e":1.5e3}`))
 	f.Add([]byte(`{"a":"2024-01-01T00:00:00Z"}` + "\n" + `{"a":null,"b":{"c":"\u00e9"}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		defer sp.Close()
 		read := func(in []byte, s *schema.Schema) (string, *schema.Schema, error) {
 			src, err := fileio.OpenSource(context.Background(), sp, []string{"-"}, fileio.SourceOptions{Format: fileio.NDJSON, Stdin: bytes.NewReader(in), Schema: s})
@@ -384,7 +384,7 @@ func FuzzValues(f *testing.F) {
 	}
 	f.Add([]byte(`{"i":1,"u":2,"f":0.5,"d":"NaN","b":true,"t":"2024-01-01T00:00:00Z","p":"-1.00:00:00","n":"1E+5","s":"x","x":"AA==","z":"AAA="}`))
 	f.Add([]byte(`{"g":"00112233-4455-6677-8899-aabbccddeeff","y":{"a":[1]},"l":[1],"q":[1,2],"m":{"a":1},"o":{"a":1},"v":0.1}`))
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	read := func(in string) (string, error) {
 		src, err := fileio.OpenSource(context.Background(), sp, []string{"-"}, fileio.SourceOptions{Format: fileio.NDJSON, Stdin: strings.NewReader(in), Schema: s})
 		if err != nil {

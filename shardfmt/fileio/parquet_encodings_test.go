@@ -61,7 +61,7 @@ func TestParquetEncodings(t *testing.T) {
 // encodedRows gives the columns of a file as they are read from a copy, and from a shard that refers to it.
 func encodedRows(t *testing.T, name string) (copied, external map[string][]any) {
 	t.Helper()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	folder := "mem://encodings-" + strings.ReplaceAll(name, "_", "-") + "/"
 	file := folder + name + ".parquet"
@@ -114,7 +114,7 @@ func TestParquetDeltaDamaged(t *testing.T) {
 	for i := range len(whole) - 8 {
 		b := slices.Clone(whole)
 		b[i] ^= 0x55
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		if err := sp.Put(t.Context(), "mem://delta-damaged/a.parquet", b); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ var oddParquet = []struct{ file, want, external string }{
 func TestOddParquet(t *testing.T) {
 	for _, c := range oddParquet {
 		t.Run(strings.TrimSuffix(filepath.Base(c.file), ".parquet"), func(t *testing.T) {
-			sp := blobio.NewClient()
+			sp := blobio.NewClient(blobio.ClientOptions{})
 			defer sp.Close()
 			b, err := os.ReadFile("testdata/" + c.file)
 			if err != nil {
@@ -87,7 +87,7 @@ func TestOddParquet(t *testing.T) {
 
 // Pages that are said to be compressed and can't be unpacked are corrupt, also where their bytes have the size that they should have.
 func TestParquetPagesThatAreNotCompressed(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	b, err := os.ReadFile("testdata/odd/v2_flagged_compressed_but_not.parquet")
 	if err != nil {

@@ -118,7 +118,7 @@ func TestParquetNaNs(t *testing.T) {
 	if err := os.WriteFile(at, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	src, err := OpenBatches(t.Context(), blobio.NewClient(), "file://"+at, SourceOptions{Format: Parquet})
+	src, err := OpenBatches(t.Context(), blobio.NewClient(blobio.ClientOptions{}), "file://"+at, SourceOptions{Format: Parquet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestParquetOfEveryInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, _ := formatOf(name)
-		src, err := OpenBatches(t.Context(), blobio.NewClient(), "file://"+at, SourceOptions{Format: f})
+		src, err := OpenBatches(t.Context(), blobio.NewClient(blobio.ClientOptions{}), "file://"+at, SourceOptions{Format: f})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -178,7 +178,7 @@ func TestParquetOfEveryInput(t *testing.T) {
 // throughShard reads a file as records, writes them as Parquet with the types that they came with, and reads them again.
 func throughShard(t *testing.T, at string) string {
 	t.Helper()
-	src, err := OpenSource(t.Context(), blobio.NewClient(), []string{at}, SourceOptions{})
+	src, err := OpenSource(t.Context(), blobio.NewClient(blobio.ClientOptions{}), []string{at}, SourceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func drain(t *testing.T, stream []byte, limit int64) (rows, most int64, err erro
 	if err := os.WriteFile(path, stream, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	src, err := OpenSource(context.Background(), sp, []string{path}, SourceOptions{MaxMemory: limit, Warn: func(string) {}})
 	if err != nil {

@@ -19,7 +19,7 @@ func TestParquetNeedsItsReader(t *testing.T) {
 	was := readsApart.Load()
 	readsApart.Store(false)
 	defer readsApart.Store(was)
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	path := "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "a.parquet"))
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil))

@@ -39,7 +39,7 @@ func written(t *testing.T, data []byte) string {
 // started opens a file in a process of its own.
 func started(t *testing.T, path string, o SourceOptions) (*readerProcess, batchFile) {
 	t.Helper()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	url, err := c.Mount(t.Context(), path)
 	if err != nil {

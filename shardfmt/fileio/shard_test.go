@@ -71,7 +71,7 @@ var profiles = []shardfmt.Profile{shardfmt.Plain, shardfmt.MinimalCompression, s
 // The rows of the golden shards, written by our writer in every profile and both layouts, are read back byte for
 // byte.
 func TestGoldenRowsSurviveOurShards(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	for i, c := range interop.Cases(t) {
 		if c.Rows > 20_000 || strings.HasPrefix(c.Name, "sample-") {
@@ -131,7 +131,7 @@ func TestEveryTypeSurvivesOurShards(t *testing.T) {
 			for i := range n {
 				fmt.Fprintf(&rows, "{%s}\n", c.values[(i+i/7)%len(c.values)])
 			}
-			sp := blobio.NewClient()
+			sp := blobio.NewClient(blobio.ClientOptions{})
 			for p, profile := range profiles {
 				s := parse(t, c.schema)
 				src, err := fileio.OpenSource(context.Background(), sp, []string{"-"}, fileio.SourceOptions{Schema: s, Stdin: strings.NewReader(rows.String())})
@@ -165,7 +165,7 @@ func TestLabelsSurviveOurShards(t *testing.T) {
 	label(s.Fields[3], "HLL")
 	s.Fields[3].Aliases = []string{"sketch"}
 	const rows = `{"pos":{"lat":1.5,"lon":-2.5},"vec":["AAA=","AIA="],"m":[{"key":"k","value":"AA=="}],"h":"AQI="}` + "\n"
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	src, err := fileio.OpenSource(context.Background(), sp, []string{"-"}, fileio.SourceOptions{Schema: s, Stdin: strings.NewReader(rows)})
 	if err != nil {
@@ -213,7 +213,7 @@ func TestBitsSurviveOurShards(t *testing.T) {
 	}
 	batch := b.NewRecordBatch()
 	for _, profile := range profiles {
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		defer sp.Close()
 		url := "mem://bits/" + profile.String() + ".amudai.shard"
 		w, err := shardfmt.NewWriter(context.Background(), sp, url, s, shardfmt.WriterOptions{Profile: profile})

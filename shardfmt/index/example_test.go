@@ -21,7 +21,7 @@ import (
 // The rows of a stripe whose text has a term.
 func ExampleOpenText() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://indexed/cities.amudai.shard"
 	spec, err := shardfmt.ParseIndexSpec("text:city")

@@ -21,7 +21,7 @@ import (
 // What a shard states about a field, and how its blocks are encoded, as a person reads it.
 func ExampleShard() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://inspected/cities.amudai.shard"
 	written(ctx, client, url, shardfmt.WriterOptions{})

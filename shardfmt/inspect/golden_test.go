@@ -18,7 +18,7 @@ import (
 
 func inspectGolden(t *testing.T, c *interop.Case, d Detail) *Inspection {
 	t.Helper()
-	x, err := Shard(context.Background(), blobio.NewClient(), "file://"+c.Shard(), Options{Detail: d})
+	x, err := Shard(context.Background(), blobio.NewClient(blobio.ClientOptions{}), "file://"+c.Shard(), Options{Detail: d})
 	if err != nil {
 		t.Fatal(c.Name, err)
 	}

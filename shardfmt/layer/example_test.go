@@ -14,7 +14,7 @@ import (
 // A file of two sorted keys with their weights, and a lookup in it.
 func Example() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	types, err := layer.ParseTypes("string,i64")
 	check(err)

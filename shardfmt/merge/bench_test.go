@@ -28,12 +28,12 @@ func BenchmarkThousand(b *testing.B) {
 	for i := range 20 {
 		text = append(text, fmt.Sprintf("f%d: Int64", i))
 	}
-	plain := blobio.NewClient()
+	plain := blobio.NewClient(blobio.ClientOptions{})
 	in := make([]Input, 1000)
 	for i := range in {
 		in[i] = spec{schema: strings.Join(text, ", "), stripes: []uint64{10}, creation: [2]uint64{1, 2}}.make(b, plain, fmt.Sprintf("mem://thousand/%d/r.amudai.shard", i))
 	}
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	if err := (sp.MountBucket("mem://thousand/", slow{memblob.Open("thousand")})); err != nil {
 		b.Fatal(err)

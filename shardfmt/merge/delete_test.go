@@ -71,7 +71,7 @@ func TestDeleteRecords(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []shardfmt.Layout{shardfmt.TwoLevel, shardfmt.Single} {
 		t.Run(layout.String(), func(t *testing.T) {
-			sp, at := blobio.NewClient(), fmt.Sprintf("mem://delete-records-%s/", layout)
+			sp, at := blobio.NewClient(blobio.ClientOptions{}), fmt.Sprintf("mem://delete-records-%s/", layout)
 			in := writeNumbers(t, sp, at+"a.amudai.shard", "v: Int64", []int{1}, 60, layout) // stripes of 40 and 20
 			before := sp.Counters()
 			one, err := merge.DeleteRecords(ctx, sp, at+"b.amudai.shard", in,
@@ -182,7 +182,7 @@ func aligned(t *testing.T, sp *blobio.Client, url string, stripes int) {
 // TestDeleteRecordsRefuses: what is deleted stays so, and a bitmap has a bit for every record.
 func TestDeleteRecordsRefuses(t *testing.T) {
 	ctx := context.Background()
-	sp, at := blobio.NewClient(), "mem://delete-refuses/"
+	sp, at := blobio.NewClient(blobio.ClientOptions{}), "mem://delete-refuses/"
 	in := writeNumbers(t, sp, at+"a.amudai.shard", "v: Int64", []int{1}, 20, shardfmt.TwoLevel)
 	mark := func(in merge.Input, name string, stripe int, bits []byte) (merge.Input, error) {
 		r, err := merge.DeleteRecords(ctx, sp, at+name, in, merge.Deletion{

@@ -21,7 +21,7 @@ import (
 // Two shards become one: the new root lists the stripes of both, whose bytes stay where they are.
 func ExampleConcat() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	s, err := schema.Parse("id: Int64")
 	check(err)

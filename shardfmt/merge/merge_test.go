@@ -57,7 +57,7 @@ var spaces atomic.Int64
 
 // newSpace is an empty store of the test.
 func newSpace(t testing.TB) (*blobio.Client, string) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { sp.Close() })
 	return sp, fmt.Sprintf("mem://merge-%d/", spaces.Add(1))
 }

@@ -60,7 +60,7 @@ func TestPackGoldenRows(t *testing.T) {
 	for _, root := range roots {
 		folder := filepath.Dir(root)
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			sp := blobio.NewClient()
+			sp := blobio.NewClient(blobio.ClientOptions{})
 			defer sp.Close()
 			at := "mem://pack-" + filepath.Base(folder) + "/"
 			in, cases := packedCase(t, sp, folder, at)
@@ -112,7 +112,7 @@ func TestPackGoldenRows(t *testing.T) {
 // TestPackHoldsBytesToTheirChecksums: what was damaged at rest is not copied as if it were right.
 func TestPackHoldsBytesToTheirChecksums(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	const at = "mem://pack-damage/"
 	var in []merge.Input

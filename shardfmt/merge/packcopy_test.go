@@ -30,7 +30,7 @@ func TestPackCopiesInTheStore(t *testing.T) {
 	packed := 0
 	for _, root := range roots {
 		folder := filepath.Dir(root)
-		sp := blobio.NewClient()
+		sp := blobio.NewClient(blobio.ClientOptions{})
 		defer sp.Close()
 		at := "mem://packcopy-" + filepath.Base(folder) + "/"
 		in, cases := packedCase(t, sp, folder, at)
@@ -149,7 +149,7 @@ func TestPackWhereTheStoreFailsToCopy(t *testing.T) {
 		"the object exists":       {copy: right, written: done, exists: true, err: blobio.ErrExists, closes: 1, aborts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sp := blobio.NewClient()
+			sp := blobio.NewClient(blobio.ClientOptions{})
 			defer sp.Close()
 			const at = "mem://copies/"
 			b := &failingCopies{Bucket: memblob.New(), copy: right, written: done}

@@ -113,7 +113,7 @@ func TestGoldenRows(t *testing.T) {
 			if err := json.Unmarshal(b, &c); err != nil {
 				t.Fatal(err)
 			}
-			sp := blobio.NewClient()
+			sp := blobio.NewClient(blobio.ClientOptions{})
 			defer sp.Close()
 			at := "mem://golden-rows-" + filepath.Base(folder) + "/"
 
@@ -202,7 +202,7 @@ func appendNumber(b array.Builder, n *schema.Node, i int) {
 // TestEvolvedRows: fields that an input lacks read as null, moved and renamed ones as they were.
 func TestEvolvedRows(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	at := "mem://evolved-rows/"
 	old := writeNumbers(t, sp, at+"x/old.amudai.shard", "a: Int64, s: Struct<x: Int64>", []int{1, 2, 3}, 100, shardfmt.TwoLevel)

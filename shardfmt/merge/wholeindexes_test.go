@@ -21,7 +21,7 @@ import (
 // if it can't build its root; the rest is dropped and counted.
 func TestIndexesOfWholeInputs(t *testing.T) {
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	const at = "mem://merged-indexes/"
 	s, err := schema.Parse("n: Int64, s: String, t: String, u: String")

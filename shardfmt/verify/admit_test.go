@@ -87,7 +87,7 @@ func TestGoldenShardsAreAdmitted(t *testing.T) {
 	if err != nil || len(roots) == 0 {
 		t.Fatal(len(roots), err)
 	}
-	st := blobio.NewClient()
+	st := blobio.NewClient(blobio.ClientOptions{})
 	defer st.Close()
 	for i, root := range roots {
 		read := ReadLeast

@@ -20,7 +20,7 @@ import (
 // A shard that is sound; Report.Errors reports what is wrong with one that is not.
 func ExampleShard() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://verified/cities.amudai.shard"
 	written(ctx, client, url, shardfmt.WriterOptions{})

@@ -17,7 +17,7 @@ import (
 // load puts the objects of a folder into memory, with the byte at an offset of one of them changed.
 func load(t *testing.T, files map[string][]byte, damaged string, at int) (*blobio.Client, string) {
 	t.Helper()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	base := "mem://" + strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-") + "/"
 	for name, data := range files {
 		if name == damaged {

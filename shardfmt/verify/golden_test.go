@@ -21,7 +21,7 @@ func TestGoldenShardsVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, root := range roots {
-			sp := blobio.NewClient()
+			sp := blobio.NewClient(blobio.ClientOptions{})
 			r, err := Shard(context.Background(), sp, "file://"+root, Options{})
 			if err != nil {
 				t.Fatal(root, err)

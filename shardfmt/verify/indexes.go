@@ -111,7 +111,7 @@ func (v *verifier) newIndexCheck() (*indexCheck, error) {
 	if c.dir, err = os.MkdirTemp("", "shardcat-verify-"); err != nil {
 		return nil, err
 	}
-	c.made = blobio.NewClient()
+	c.made = blobio.NewClient(blobio.ClientOptions{})
 	if c.url, err = c.made.Mount(v.ctx, c.dir); err != nil {
 		c.close()
 		return nil, err

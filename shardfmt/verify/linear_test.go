@@ -32,7 +32,7 @@ func workOf(t *testing.T, stripes, fields int) work {
 		values[i] = b.NewArray()
 	}
 	s.Number()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	url := fmt.Sprintf("mem://linear-%d-%d/s.amudai.shard", stripes, fields)
 	w, err := shardfmt.NewWriter(t.Context(), client, url, s, shardfmt.WriterOptions{StripeRows: 10})

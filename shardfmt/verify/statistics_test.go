@@ -19,7 +19,7 @@ import (
 // The reference cleared the presence of two lists within lists, which its statistics count as present: readers restore them, so the
 // shard is whole, and the field is named by its path.
 func TestClearedPresenceIsNamed(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	url, err := client.Mount(t.Context(), "testdata/empty-bitmap.amudai.shard")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestLyingStatistics(t *testing.T) {
 		}, `field "k" (0): constant value of kind`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			client := blobio.NewClient()
+			client := blobio.NewClient(blobio.ClientOptions{})
 			defer client.Close()
 			url, err := client.Mount(t.Context(), t.TempDir()+"/x.amudai.shard")
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 func TestGapsOfTheURLListAreTold(t *testing.T) {
 	workOf(t, 2, 3) // mem://linear-2-3/s.amudai.shard
 	const folder, old = "mem://linear-2-3/", "s.amudai.shard"
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	whole, _, err := client.ReadSuffix(t.Context(), folder+old, 1<<20)
 	if err != nil {

@@ -91,7 +91,7 @@ func auditOf(t *testing.T, client *blobio.Client, url string, workers int, memor
 
 // Columns that are read side by side are found damaged in the order of stripes and columns, and the shard after its stripes.
 func TestColumnsSideBySide(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://side/by-side.amudai.shard"
 	texts(t, client, url, func(stripe, column int, e *columnpkg.Encoded) {
@@ -116,7 +116,7 @@ func TestColumnsSideBySide(t *testing.T) {
 
 // A column that is not read because others have the memory is read alone.
 func TestColumnsSideBySideInLittleMemory(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://little/memory.amudai.shard"
 	texts(t, client, url, func(int, int, *columnpkg.Encoded) {})

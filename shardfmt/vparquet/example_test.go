@@ -20,7 +20,7 @@ import (
 // A shard as a Parquet file: its size is known before any of it is made, and any range of it can be requested.
 func ExampleOpen() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://virtual/cities.amudai.shard"
 	written(ctx, client, url, shardfmt.WriterOptions{})

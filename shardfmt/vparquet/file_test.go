@@ -27,7 +27,7 @@ import (
 
 // Every type and every way of nesting comes back as it is in the shard, with and without nulls, from several stripes and pages.
 func TestEveryTypeAndNesting(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	for i, nulls := range []float64{0, 0.3, 1} {
 		s := parseSchema(t, everyType)
@@ -54,7 +54,7 @@ func typesShard(t testing.TB, c *blobio.Client, url string) *shardfmt.Shard {
 // A range has the bytes that the whole has there, whatever was read before, with a cache, with one too small, and without; another process
 // makes the same bytes.
 func TestRangesAreTheWhole(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	shard := typesShard(t, c, "mem://vparquet-ranges/a.amudai.shard")
 	want := whole(t, openFile(t, shard, Options{}))
@@ -127,7 +127,7 @@ func (r *readerAt) Seek(off int64, whence int) (int64, error) {
 
 // The work of a range is that of the rows that it covers; the footer of flat columns is made of the root.
 func TestARangeDecodesWhatItCovers(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "a: Int64, b: Float64, s: String, l: List<Int32>")
 	r := &filler{rand.New(rand.NewPCG(4, 4)), 0.1}
@@ -197,7 +197,7 @@ func TestARangeDecodesWhatItCovers(t *testing.T) {
 
 // The bytes of a file belong to a version of the layout: whoever changes them changes Version, and with it the names of objects.
 func TestBytesOfTheVersion(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, everyType)
 	written := writeShard(t, c, "mem://vparquet-version/a.amudai.shard", s, randomBatch(s, &filler{rand.New(rand.NewPCG(14, 14)), 0.2}, 9000),
@@ -228,7 +228,7 @@ func TestBytesOfTheVersion(t *testing.T) {
 // The first page of a column chunk is written before the second one is made, and after one batch of its rows was decoded: an answer begins with that
 // work, however many rows the row group has.
 func TestAChunkBeginsWithItsFirstPage(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "i: Int64, d: Float64, s: String, t: DateTime, b: Boolean, l: List<Int32>, st: Struct<x: Int64>, dec: Decimal")
 	const rows = 1 << 18
@@ -255,7 +255,7 @@ func TestAChunkBeginsWithItsFirstPage(t *testing.T) {
 // A reader of some columns of a row group is given at most a tenth more than these have in the PLAIN encoding, the footer and what it guesses at the
 // tail included.
 func TestBytesOfAReader(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "a: Int64, b: Float64, s: String, i: Int32, t: DateTime, g: Guid, l: List<Int64>")
 	const rows = 200_000
@@ -328,7 +328,7 @@ func (m *memoryCounts) Store(_ context.Context, key string, chunk int, b []byte)
 
 // Counts that were kept elsewhere are used; what contradicts the shard is not.
 func TestCountsAreKept(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	shard := typesShard(t, c, "mem://vparquet-kept/a.amudai.shard")
 	kept := &memoryCounts{}
@@ -349,7 +349,7 @@ func TestCountsAreKept(t *testing.T) {
 
 // The offset index names pages that lie one behind the other and fill the chunk.
 func TestOffsetIndex(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	f := openFile(t, typesShard(t, c, "mem://vparquet-index/a.amudai.shard"), Options{})
 	b := whole(t, f)
@@ -432,7 +432,7 @@ func TestIndexBytes(t *testing.T) {
 
 // A shard without rows is a file without row groups; a stripe without rows has none.
 func TestNoRows(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, everyType)
 	f := openFile(t, writeShard(t, c, "mem://vparquet-none/a.amudai.shard", s), Options{})
@@ -444,7 +444,7 @@ func TestNoRows(t *testing.T) {
 
 // Columns without a field id are left out with all below them, and groups of which nothing is left.
 func TestLeftOutColumns(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "a: Int64, st: Struct<x: Int64, y: String>, l: List<Int32>, m: Map<String, Int32>, u: Union<a: Int64, b: String>, st2: Struct<x: Int64>")
 	f := &filler{rand.New(rand.NewPCG(5, 5)), 0.2}
@@ -485,7 +485,7 @@ func lookup(t *testing.T, s *schema.Schema, path string) *schema.Node {
 
 // A request ends with its client, before it has begun and while it is served.
 func TestCancelled(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	f := openFile(t, typesShard(t, c, "mem://vparquet-cancel/a.amudai.shard"), Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -508,7 +508,7 @@ func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
 // Several clients read at the same time what all of them need counted, each once.
 func TestConcurrentReaders(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "a: Int64, s: String, l: List<String>")
 	shard := writeShard(t, c, "mem://vparquet-together/a.amudai.shard", s, randomBatch(s, &filler{rand.New(rand.NewPCG(10, 10)), 0.2}, 20_000))

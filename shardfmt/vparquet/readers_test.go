@@ -50,7 +50,7 @@ func TestReadersOfOthers(t *testing.T) {
 }
 
 func readByOthers(t *testing.T, python, text string, rows [2]int) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, text)
 	fill := &filler{rand.New(rand.NewPCG(6, 6)), 0.25}

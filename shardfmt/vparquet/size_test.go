@@ -41,7 +41,7 @@ func fromJSON(t testing.TB, s *schema.Schema, text string) arrow.RecordBatch {
 // A file of several GiB costs what is read of it: values beyond 4 GiB are those of the shard, in many stripes.
 func TestLargeFile(t *testing.T) {
 	const width, rows, stripes = 100_000, 1000, 48
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, fmt.Sprintf("a: FixedSizeBinary(%d), n: Int64", width))
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
@@ -92,7 +92,7 @@ func TestLargeFile(t *testing.T) {
 
 // Where the values contradict the counts of their descriptor, reading ends before a byte that the footer denies.
 func TestContradictions(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "a: String, l: List<Int32>")
 	fill := &filler{rand.New(rand.NewPCG(7, 7)), 0.1}
@@ -120,7 +120,7 @@ func TestContradictions(t *testing.T) {
 
 // One cache serves files of one shard whose columns or types differ.
 func TestCacheOfSeveralViews(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "a: Int32, t: DateTime, s: String")
 	fill := &filler{rand.New(rand.NewPCG(8, 8)), 0.1}
@@ -144,7 +144,7 @@ func TestCacheOfSeveralViews(t *testing.T) {
 
 // Deleted rows are in the file, so that positions are those of the shard.
 func TestDeletedRowsAreThere(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	for _, name := range []string{"one", "two"} {
 		url, err := c.Mount(t.Context(), "../testdata/deleted/deleted-count-"+name+".amudai.shard")
@@ -159,7 +159,7 @@ func TestDeletedRowsAreThere(t *testing.T) {
 
 // Columns of types that only other engines' tables have.
 func TestTypesOfTheTable(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "day: DateTime, local: DateTime, small: Decimal, mid: Decimal, wide: Decimal, whole: Int32, big: UInt8")
 	types := map[int]string{1: "date", 2: "timestamp", 3: "decimal(9, 2)", 4: "decimal(18, 0)", 5: "decimal(38, 10)", 6: "decimal(20, 0)", 7: "decimal(20,0)"}
@@ -210,7 +210,7 @@ func TestTypesOfTheTable(t *testing.T) {
 
 // A page ends before the row by which its values would be too large, wherever batches end.
 func TestPagesOfLargeValues(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, "s: String, l: List<String>")
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s))
@@ -272,7 +272,7 @@ func TestInterop(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
 	}
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	cache := NewCache(64 << 20)
 	opened := 0
@@ -313,7 +313,7 @@ func scanAll(t *testing.T, shard *shardfmt.Shard) (*schema.Schema, []arrow.Recor
 
 // Statistics in the footer are bounds of the values, and there are none where the order of values is another one.
 func TestStatistics(t *testing.T) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	s := parseSchema(t, `i: Int8, u: UInt64, f: Float64, nan: Float64, s: String, t: DateTime, b: Boolean, d: Decimal, dyn: Dynamic, g: FixedSizeBinary(2),
 		l: List<Int64>, st: Struct<x: Int64>, none: Int64, sp: TimeSpan`)

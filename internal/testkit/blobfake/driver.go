@@ -230,14 +230,14 @@ func testUnresolvable(t *testing.T, d Driver) {
 func testMounts(t *testing.T, d Driver) {
 	d.Stub(t, nil) // its credentials
 	for raw, want := range d.Mounts {
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		got, err := client.Mount(t.Context(), raw)
 		if err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", raw, got, err, want)
 		}
 		client.Close()
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	for _, raw := range d.Forbidden {
 		if _, err := client.Mount(t.Context(), raw); err == nil || strings.Contains(err.Error(), d.Secret) {

@@ -57,7 +57,7 @@ func Write(ctx context.Context, dir string) error {
 
 // open gives a client to which a folder is root.
 func open(dir string) (*blobio.Client, error) {
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	return c, c.MountBucket(root, fileblob.Open(dir))
 }
 

@@ -55,7 +55,7 @@ func eachStore(t *testing.T, test func(t *testing.T, at place)) {
 func mount(t *testing.T, raw, prefix string) (*blobio.Client, string) {
 	t.Helper()
 	// Few attempts: faults that stay would be waited out for two minutes each.
-	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: mostAttempts, Busy: 100 * time.Millisecond}))
+	client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: mostAttempts, Busy: 100 * time.Millisecond}})
 	root, err := client.Mount(t.Context(), raw)
 	if err != nil {
 		t.Fatal(err)

@@ -47,8 +47,8 @@ type store struct {
 
 // newSpace is a space that tries as often as any, and waits for milliseconds.
 func newSpace() *blobio.Client {
-	return blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 4, First: time.Millisecond,
-		Most: 4 * time.Millisecond, Budget: 30 * time.Second, Stall: 10 * time.Second}))
+	return blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 4, First: time.Millisecond,
+		Most: 4 * time.Millisecond, Budget: 30 * time.Second, Stall: 10 * time.Second}})
 }
 
 // bucketStore is a store with the fault bucket in front.

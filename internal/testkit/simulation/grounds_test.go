@@ -73,7 +73,7 @@ func grounds(t *testing.T) []*ground {
 // open opens the catalog behind a killer, the stores too.
 func (g *ground) open(killer *crashtest.Killer) (*catalog.Catalog, error) {
 	o := catalog.Options{
-		URI: g.URI, Warehouse: g.Warehouse, Vault: g.Vault, Client: blobio.NewClient(), Metadata: blobio.NewClient(),
+		URI: g.URI, Warehouse: g.Warehouse, Vault: g.Vault, Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}),
 	}
 	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog {
 		return shared.Wrap(&crashtest.Catalog{Catalog: c, Killer: killer})
@@ -98,7 +98,7 @@ func openStore(at string) (root, canonical string, bucket blobio.Bucket, err err
 	if !strings.HasPrefix(at, "s3://") {
 		return "file:///", at, fileblob.Open("/"), nil
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	if canonical, err = client.Mount(context.Background(), at); err != nil {
 		return "", "", nil, err
 	}

@@ -40,7 +40,7 @@ func filesToLand() (files []catalog.InputFile) {
 // landFiles lands them, and reports open of each part.
 func landFiles(t *testing.T, dir string, files []catalog.InputFile, open func(part []catalog.InputFile)) (*catalog.IngestFilesResult, error) {
 	t.Helper()
-	c, err := catalog.Open(context.Background(), catalog.Options{URI: "sqlite:" + dir + "/catalog.db", Warehouse: "file://" + dir + "/wh", Client: blobio.NewClient()})
+	c, err := catalog.Open(context.Background(), catalog.Options{URI: "sqlite:" + dir + "/catalog.db", Warehouse: "file://" + dir + "/wh", Client: blobio.NewClient(blobio.ClientOptions{})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestKilledIngestOfFiles(t *testing.T) {
 // idsIn reads the table, in the order of the ids.
 func idsIn(t *testing.T, dir string) []int64 {
 	t.Helper()
-	c, err := catalog.Open(context.Background(), catalog.Options{URI: "sqlite:" + dir + "/catalog.db", Warehouse: "file://" + dir + "/wh", Client: blobio.NewClient()})
+	c, err := catalog.Open(context.Background(), catalog.Options{URI: "sqlite:" + dir + "/catalog.db", Warehouse: "file://" + dir + "/wh", Client: blobio.NewClient(blobio.ClientOptions{})})
 	if err != nil {
 		t.Fatal(err)
 	}

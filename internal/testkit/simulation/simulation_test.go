@@ -135,7 +135,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		clock:  fakeclock.New(time.Now().AddDate(-2, 0, 0)),
 		ledger: map[int64]bool{}, done: map[string]int{},
 	}
-	plain := blobio.NewClient()
+	plain := blobio.NewClient(blobio.ClientOptions{})
 	if err := plain.MountBucket("mem://"+s.bucket+"/", s.store()); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func (s *simulation) store() blobio.Bucket {
 func (s *simulation) open(killer *crashtest.Killer, lossy bool) (*catalog.Catalog, error) {
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(s.dir, "catalog.db"), Warehouse: "mem://" + s.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: s.clock.Now,
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: s.clock.Now,
 	}
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
 		if err := c.MountBucket("mem://"+s.bucket+"/", &crashtest.Bucket{Bucket: s.store(), Killer: killer}); err != nil {

@@ -112,7 +112,7 @@ type heldPlan struct {
 func (y *year) open(killer *crashtest.Killer) *yearCatalog {
 	o := catalog.Options{
 		URI: "sqlite:" + filepath.Join(y.dir, "catalog.db"), Warehouse: "mem://" + y.bucket + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}),
 	}
 	icebergaccess.Wrap(&o, func(inner icecatalog.Catalog) icecatalog.Catalog {
 		if y.heads != nil {
@@ -143,7 +143,7 @@ func (y *year) load(c *yearCatalog) *catalog.Table {
 }
 
 func (y *year) run() {
-	plain := blobio.NewClient()
+	plain := blobio.NewClient(blobio.ClientOptions{})
 	y.must(plain.MountBucket("mem://"+y.bucket+"/", memblob.Open(y.bucket)))
 	defer plain.Close()
 	saved := y.saved()

@@ -127,7 +127,7 @@ func (s *soak) until(earliest, latest time.Time, end func()) {
 func options(dir string, now func() time.Time) catalog.Options {
 	return catalog.Options{
 		URI: "sqlite:" + filepath.Join(dir, "catalog.db"), Warehouse: filepath.Join(dir, "warehouse"),
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(), Now: now,
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: now,
 	}
 }
 

@@ -35,7 +35,7 @@ func zoned(t *testing.T, c *blobio.Client, url string, f fileio.Format) *arrow.S
 
 // Between formats of batches every digit and the zone are kept.
 func TestNanosecondsAndZonesAreKept(t *testing.T) {
-	ctx, c := context.Background(), blobio.NewClient()
+	ctx, c := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	want := zoned(t, c, "mem://convert-kept/in.parquet", fileio.Parquet)
 	for i, out := range []string{"mem://convert-kept/a.arrow", "mem://convert-kept/b.parquet"} {
@@ -62,7 +62,7 @@ func TestNanosecondsAndZonesAreKept(t *testing.T) {
 // A shard has no space for single nanoseconds: they are refused with their row, or cut and counted on request. Nothing is
 // left of a conversion that was refused.
 func TestNanosecondsAreNeverCutInSilence(t *testing.T) {
-	ctx, c := context.Background(), blobio.NewClient()
+	ctx, c := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	zoned(t, c, "mem://convert-cut/in.parquet", fileio.Parquet)
 	for i, o := range []convert.Options{{}, {Strict: true}} {

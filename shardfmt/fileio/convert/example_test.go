@@ -13,7 +13,7 @@ import (
 // A CSV file becomes a Parquet file; the names report the formats.
 func ExampleFile() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if err := client.Put(ctx, "mem://converted/cities.csv", []byte("id,city\n1,Bonn\n2,Berlin\n")); err != nil {
 		log.Fatal(err)

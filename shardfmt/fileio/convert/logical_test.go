@@ -174,7 +174,7 @@ func valuesOfOne[T any](value any) []T {
 // Each logical type survives Parquet, a shard, Arrow and back, with its parameters and its values, at the top and in other types; or the
 // report names the column, and strict refuses.
 func TestLogicalTypesSurvive(t *testing.T) {
-	ctx, c := context.Background(), blobio.NewClient()
+	ctx, c := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	survived, lost := 0, 0
 	for _, within := range []string{"", "struct", "list"} {
@@ -254,7 +254,7 @@ func TestInt96OfEveryYear(t *testing.T) {
 }
 
 func checkInt96(t *testing.T, path, has string) {
-	ctx, c := context.Background(), blobio.NewClient()
+	ctx, c := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	folder := "mem://int96-" + strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(path) + "/"
 	in := folder + "in.parquet"

@@ -114,7 +114,7 @@ func valuesOf(ctx context.Context, c *blobio.Client, in, out string, f fileio.Fo
 // Every type goes through every format with its values whole, or the report names its column, in JSON too, or it is refused with
 // its column and nothing is left: no value is cut in silence.
 func TestEveryTypeThroughEveryFormat(t *testing.T) {
-	ctx, c := context.Background(), blobio.NewClient()
+	ctx, c := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	whole, told, refused := 0, 0, 0
 	for i, of := range everyType {

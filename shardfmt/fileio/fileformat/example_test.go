@@ -15,7 +15,7 @@ import (
 // Settings belong to a format: one that it lacks, or a value that makes no sense, is an error that names the option.
 func ExampleSettings() {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if err := client.Put(ctx, "mem://settings/n.csv", []byte("n\n1\n2\n")); err != nil {
 		log.Fatal(err)

@@ -52,7 +52,7 @@ func write(t *testing.T, sp *blobio.Client, url string) {
 }
 
 func TestInternalFieldsAreWrittenAndHidden(t *testing.T) {
-	ctx, sp := context.Background(), blobio.NewClient()
+	ctx, sp := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	write(t, sp, "mem://internalfield/x.amudai.shard")
 	shard, err := shardfmt.Open(ctx, sp, "mem://internalfield/x.amudai.shard", shardfmt.OpenOptions{})
 	if err != nil {

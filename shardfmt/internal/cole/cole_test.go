@@ -44,7 +44,7 @@ var objects atomic.Int64
 // store is a client with one object.
 func store(t testing.TB, data []byte) (*blobio.Client, string) {
 	t.Helper()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	url := fmt.Sprintf("mem://cole-test/%d.col", objects.Add(1))
 	if err := c.Put(context.Background(), url, data); err != nil {
@@ -807,7 +807,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := blobio.NewClient()
+		c := blobio.NewClient(blobio.ClientOptions{})
 		defer c.Close()
 		if err := c.Put(context.Background(), "mem://fuzz-cole/x.col", data); err != nil {
 			t.Fatal(err)

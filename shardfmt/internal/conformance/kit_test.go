@@ -26,7 +26,7 @@ const base = "mem://kit/"
 // written is the kit of all tests: it takes a second or two to write.
 var written = sync.OnceValues(func() (*Kit, error) { return Write(context.Background(), client, base) })
 
-var client = blobio.NewClient()
+var client = blobio.NewClient(blobio.ClientOptions{})
 
 func kit(t *testing.T) *Kit {
 	t.Helper()

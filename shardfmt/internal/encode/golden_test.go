@@ -117,7 +117,7 @@ func (w *rewriter) check(err error) {
 func (w *rewriter) shard(path string) {
 	ctx := context.Background()
 	var err error
-	w.client = blobio.NewClient()
+	w.client = blobio.NewClient(blobio.ClientOptions{})
 	defer w.client.Close()
 	w.root, err = meta.OpenRoot(ctx, w.client, "file://"+filepath.ToSlash(path), meta.Options{})
 	w.check(err)

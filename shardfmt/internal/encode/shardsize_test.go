@@ -57,7 +57,7 @@ func top(path string) string {
 // writeAnew writes a golden shard with our writer and returns the root's path.
 func writeAnew(t *testing.T, c *interop.Case) string {
 	t.Helper()
-	ctx, sp := context.Background(), blobio.NewClient()
+	ctx, sp := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	must := func(err error) {
 		t.Helper()
@@ -94,7 +94,7 @@ func writeAnew(t *testing.T, c *interop.Case) string {
 // fieldSizes sums up the buffers of each top-level field over all stripes.
 func fieldSizes(t *testing.T, path string) map[string]int {
 	t.Helper()
-	ctx, sp := context.Background(), blobio.NewClient()
+	ctx, sp := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	s, err := shardfmt.Open(ctx, sp, "file://"+filepath.ToSlash(path), shardfmt.OpenOptions{})
 	if err != nil {

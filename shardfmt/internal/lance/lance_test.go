@@ -30,7 +30,7 @@ var objects atomic.Int64
 // store is a client with one object.
 func store(t testing.TB, data []byte) (*blobio.Client, string) {
 	t.Helper()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	url := fmt.Sprintf("mem://lance-test/%d.lance", objects.Add(1))
 	if err := c.Put(context.Background(), url, data); err != nil {

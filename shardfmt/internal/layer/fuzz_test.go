@@ -31,7 +31,7 @@ func FuzzOpen(f *testing.F) {
 			data = bytes.Clone(data)
 			seal(data[n-trailerSize:], magicTrailer)
 		}
-		c := blobio.NewClient()
+		c := blobio.NewClient(blobio.ClientOptions{})
 		defer c.Close()
 		const url = "mem://fuzz-layer/x.layer"
 		if err := c.Put(context.Background(), url, data); err != nil {

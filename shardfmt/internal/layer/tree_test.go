@@ -18,7 +18,7 @@ var objects atomic.Int64
 
 func open(t testing.TB, data []byte, types string) (*File, *blobio.Client, error) {
 	t.Helper()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	url := fmt.Sprintf("mem://layer-test/%d.layer", objects.Add(1))
 	if err := c.Put(context.Background(), url, data); err != nil {

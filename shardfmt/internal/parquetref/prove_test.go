@@ -54,7 +54,7 @@ func parquetFile(t *testing.T, rows, group int) []byte {
 func over(t *testing.T, b blobio.Bucket, script string) (*blobio.Client, *blobfake.Faulty) {
 	t.Helper()
 	faulty := blobfake.NewFaulty(t, b, script)
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	if err := c.MountBucket(base, faulty); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 func TestTenThousandMillionRecords(t *testing.T) {
 	const stripes, records = 1000, 10_000_000
 	ctx := context.Background()
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	s, err := schema.Parse("v: Int64")
 	if err != nil {

@@ -43,7 +43,7 @@ func encoded(t *testing.T, s *schema.Schema, n int64, value func(i int64) int64)
 // verified writes a shard of one stripe and gives what is found in it first, "" if it is whole.
 func verified(t *testing.T, s *schema.Schema, name string, n uint64, f *column.Encoded) string {
 	t.Helper()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	w, err := shardwriter.New(t.Context(), client, "mem://lies-"+name+"/s.amudai.shard", s, shardwriter.Options{})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // shard, and of every merged root to what was proven to be read by it.
 func TestFoldOfGoldenShards(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	several := 0
 	for _, path := range goldenRoots(t) {

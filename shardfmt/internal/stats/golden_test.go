@@ -25,7 +25,7 @@ import (
 // The statistics of every field of every stripe of the golden shards, nested ones too, computed from the
 // expected rows, are those that the reference stored: sketches and Bloom filters bit for bit.
 func TestGoldenStatistics(t *testing.T) {
-	sp := blobio.NewClient()
+	sp := blobio.NewClient(blobio.ClientOptions{})
 	defer sp.Close()
 	fields := 0
 	for _, c := range interop.Cases(t) {

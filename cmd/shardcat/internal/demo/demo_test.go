@@ -13,7 +13,7 @@ import (
 // TestFilterReadsNoMoreAfterCompaction: the root of 28 stripes that compaction writes is read by parts, so that a selective
 // filter costs about what it cost when each stripe had a root of its own.
 func TestFilterReadsNoMoreAfterCompaction(t *testing.T) {
-	r, err := Run(t.Context(), Options{Dir: t.TempDir(), Catalog: catalog.Options{Client: blobio.NewClient()}, Out: io.Discard})
+	r, err := Run(t.Context(), Options{Dir: t.TempDir(), Catalog: catalog.Options{Client: blobio.NewClient(blobio.ClientOptions{})}, Out: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

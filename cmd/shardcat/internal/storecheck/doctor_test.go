@@ -27,7 +27,7 @@ const root = "mem://examined/"
 // examine runs all checks on a bucket in memory behind a wrapper.
 func examine(t *testing.T, bucket blobio.Bucket, opts Options) *Report {
 	t.Helper()
-	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 2, First: time.Millisecond, Busy: time.Millisecond}))
+	client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 2, First: time.Millisecond, Busy: time.Millisecond}})
 	t.Cleanup(func() { client.Close() })
 	if err := client.MountBucket(root, bucket); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestStoreThatRefusesConditions(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ACCESS_KEY_ID", "a")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	f := find(t, Examine(t.Context(), client, "s3://b/w?endpoint="+server.URL, Options{}), "write")
 	if f.Status != Failed || !f.Unsafe || !strings.Contains(f.Do, "--unsafe-no-conditional-writes") {
@@ -176,7 +176,7 @@ func examineS3(t *testing.T, quirks string) (*Report, *blobfake.S3) {
 	s := blobfake.NewS3(t, quirks)
 	t.Setenv("AWS_ACCESS_KEY_ID", "a")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
-	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}))
+	client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}})
 	t.Cleanup(func() { client.Close() })
 	return Examine(t.Context(), client, "s3://b/w?part_size=5242880&endpoint="+s.URL, Options{LargeBytes: 6 << 20}), s
 }
@@ -252,7 +252,7 @@ func TestClocks(t *testing.T) {
 func TestURLThatNamesNoStore(t *testing.T) {
 	const secret = "c2VjcmV0"
 	for _, raw := range []string{"ftp://host/x", "s3://b/w?colour=blue", "s3://b/w?secret_access_key=" + secret} {
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		r := Examine(t.Context(), client, raw, Options{})
 		client.Close()
 		f := find(t, r, "mount")
@@ -276,7 +276,7 @@ func TestRealServers(t *testing.T) {
 			if raw == "" {
 				t.Skipf("%s is not set: no server to test with (.ci/servers starts one)", name)
 			}
-			client := blobio.NewClient()
+			client := blobio.NewClient(blobio.ClientOptions{})
 			defer client.Close()
 			r := Examine(t.Context(), client, raw, Options{})
 			for _, f := range r.Findings {

@@ -115,11 +115,11 @@ func newAlertGround(t *testing.T, properties map[string]string) *alertGround {
 	g := &alertGround{sick: &sickCatalog{}, runs: make(chan compaction.Run, 100), name: catalog.Name{Namespace: "default", Table: "t"}}
 	bucket := strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
 	g.store = &sickBucket{Bucket: memblob.Open(bucket)}
-	client := blobio.NewClient(blobio.WithRetry(blobio.RetryPolicy{Attempts: 5, First: time.Millisecond, Most: 4 * time.Millisecond, Budget: time.Minute, Stall: time.Minute}))
+	client := blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{Attempts: 5, First: time.Millisecond, Most: 4 * time.Millisecond, Budget: time.Minute, Stall: time.Minute}})
 	if err := client.MountBucket("mem://"+bucket+"/", g.store); err != nil {
 		t.Fatal(err)
 	}
-	g.options = catalog.Options{URI: "sqlite:" + filepath.Join(t.TempDir(), "catalog.db"), Warehouse: "mem://" + bucket + "/wh", Client: blobio.NewClient(), Metadata: blobio.NewClient()}
+	g.options = catalog.Options{URI: "sqlite:" + filepath.Join(t.TempDir(), "catalog.db"), Warehouse: "mem://" + bucket + "/wh", Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{})}
 	o := g.options
 	o.Client = client
 	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { g.sick.Catalog = c; return g.sick })

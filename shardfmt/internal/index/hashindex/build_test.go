@@ -15,7 +15,7 @@ import (
 // What an index answers is what was added to it, whatever the number of partitions and of hashes.
 func TestAgainstMap(t *testing.T) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	for i, c := range []struct{ bits, hashes int }{{0, 0}, {0, 1}, {0, 17}, {0, 5000}, {1, 3}, {3, 700}} {
 		folder := fmt.Sprintf("mem://hash/%d/", i)

@@ -13,7 +13,7 @@ import (
 // FuzzPartition: whatever the bytes of a partition are, a lookup ends in ascending positions or in an error.
 func FuzzPartition(f *testing.F) {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	root, err := client.Mount(ctx, "mem://hashfuzz/root.pb")
 	if err != nil {

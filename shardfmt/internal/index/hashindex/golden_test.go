@@ -45,7 +45,7 @@ func TestGoldenHashes(t *testing.T) {
 		if err := proto.Unmarshal(b, d); err != nil {
 			t.Fatal(err)
 		}
-		client := blobio.NewClient()
+		client := blobio.NewClient(blobio.ClientOptions{})
 		defer client.Close()
 		base, err := client.Mount(ctx, filepath.Join(dir, "index.rel.pb"))
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 // An index made with little memory, whose pairs and buffers went to files, is byte for byte that of a builder; also where most records have one
 // value. Indexes of two shards become one that answers as both.
 func TestPairsWithLittleMemory(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	root := "file://" + t.TempDir() + "/root.pb"
 	r := rand.New(rand.NewPCG(4, 2))

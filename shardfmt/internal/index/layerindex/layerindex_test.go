@@ -35,7 +35,7 @@ type sample struct {
 func build(t testing.TB, form Form, keys [][]byte, memory int) *sample {
 	t.Helper()
 	dir := filepath.ToSlash(t.TempDir())
-	s := &sample{client: blobio.NewClient(), root: "file://" + dir + "/x.amudai.shard", keys: keys}
+	s := &sample{client: blobio.NewClient(blobio.ClientOptions{}), root: "file://" + dir + "/x.amudai.shard", keys: keys}
 	t.Cleanup(func() { s.client.Close() })
 	b := NewBuilder(form, memory)
 	for i, k := range keys {
@@ -307,7 +307,7 @@ func TestJoin(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	dir := filepath.ToSlash(t.TempDir())
 	root := "file://" + dir + "/x.amudai.shard"
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	var parts []Part
 	all := &sample{client: client, root: root}
@@ -331,7 +331,7 @@ func TestJoin(t *testing.T) {
 		}
 		parts = append(parts, Part{Descriptor: d, Base: root, Records: uint64(n), FirstRecord: uint64(len(all.keys) - n)})
 	}
-	cold := blobio.NewClient()
+	cold := blobio.NewClient(blobio.ClientOptions{})
 	defer cold.Close()
 	d, objects, err := Join(ctx, cold, root, "file://"+dir+"/all-", parts, urlresolve.Policy{}, 1<<20)
 	if err != nil || len(objects) != 1 {

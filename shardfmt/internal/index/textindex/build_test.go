@@ -35,7 +35,7 @@ var built atomic.Int64
 func build(t testing.TB, c Collation, tokenizers []Tokenizer, records []record) *Index {
 	t.Helper()
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { client.Close() })
 	folder := fmt.Sprintf("mem://index/%d/", built.Add(1))
 	root, err := client.Mount(ctx, folder+"root.pb")

@@ -39,7 +39,7 @@ func FuzzTree(f *testing.F) {
 // are a child, or the form and the end of a list.
 func oddTree(t *testing.T, data []byte) *Index {
 	ctx := context.Background()
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { client.Close() })
 	folder := fmt.Sprintf("mem://odd/%d/", built.Add(1))
 	if _, err := client.Mount(ctx, folder); err != nil {

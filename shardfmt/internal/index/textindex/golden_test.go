@@ -49,7 +49,7 @@ func openFolder(t *testing.T, dir string) *Index {
 	if err := proto.Unmarshal(b, d); err != nil {
 		t.Fatal(err)
 	}
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { client.Close() })
 	base, err := client.Mount(ctx, filepath.Join(dir, "index.rel.pb"))
 	if err != nil {

@@ -143,7 +143,7 @@ func asBuilt(t *testing.T, client *blobio.Client, root string, d *metapb.IndexDe
 
 // An index made of those of shards is that of all their values, in whatever number of parts and for however little memory.
 func TestJoinAgainstBuilder(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	folder := "file://" + t.TempDir() + "/"
 	for _, c := range []Collation{CaseInsensitive, CasePreserving} {
@@ -174,7 +174,7 @@ func TestJoinAgainstBuilder(t *testing.T) {
 
 // What joining holds of its parts does not grow with them.
 func TestJoinHoldsLittle(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	folder := "file://" + t.TempDir() + "/"
 	most := func(values int) (held, size int) {
@@ -215,7 +215,7 @@ func TestJoinHoldsLittle(t *testing.T) {
 
 // What a part reports that can't be is an error of damaged data, so that whoever joins leaves the index out.
 func TestJoinRefuses(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	root := "file://" + t.TempDir() + "/root.pb"
 	s := writeShard(t, client, root, root+".0-", rand.New(rand.NewPCG(1, 1)), CaseInsensitive, 3, 2, 500)
@@ -237,7 +237,7 @@ func TestJoinRefuses(t *testing.T) {
 
 // An index of which little is held while it is written is byte for byte that of which all is held: nearly all of its buffers waited in files.
 func TestSpilledArtifacts(t *testing.T) {
-	client := blobio.NewClient()
+	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	folder := "file://" + t.TempDir() + "/"
 	write := func(memory int64) (all [2][]byte, spilled [2]int64) {

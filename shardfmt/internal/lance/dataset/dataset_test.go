@@ -41,7 +41,7 @@ func fixture(t testing.TB, change func(name string, data []byte) []byte) (c *blo
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, want = blobio.NewClient(), map[uint64][]byte{}
+	c, want = blobio.NewClient(blobio.ClientOptions{}), map[uint64][]byte{}
 	t.Cleanup(func() { c.Close() })
 	url = fmt.Sprintf("mem://dataset-test/%d", folders.Add(1))
 	for r := tar.NewReader(packed); ; {

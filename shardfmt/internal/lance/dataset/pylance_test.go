@@ -30,7 +30,7 @@ func TestPylanceDatasets(t *testing.T) {
 	if out, err := exec.Command(python, "testdata/datasets.py", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	ctx := context.Background()
 	files, err := filepath.Glob(filepath.Join(dir, "*.arrow"))
@@ -70,7 +70,7 @@ func TestPylanceReadsOurs(t *testing.T) {
 		t.Skip("SHARDCAT_PYLANCE does not name a Python with pylance: datasets are not checked against it")
 	}
 	ctx, dir := context.Background(), t.TempDir()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	for rows, fragments := range map[int]int{0: 0, 1: 1, 2500: 3} {
 		name := filepath.Join(dir, fmt.Sprintf("rows-%d.%d", rows, fragments))

@@ -21,7 +21,7 @@ import (
 // folder is a place of its own in memory.
 func folder(t testing.TB) (*blobio.Client, string) {
 	t.Helper()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	t.Cleanup(func() { c.Close() })
 	return c, fmt.Sprintf("mem://dataset-test/%d/out.lance", folders.Add(1))
 }

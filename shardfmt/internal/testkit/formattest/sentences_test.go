@@ -117,7 +117,7 @@ func ownShards(t *testing.T) (all []*written) {
 // writeShard writes lines as a shard.
 func writeShard(t *testing.T, text, lines string, o shardwriter.Options) *written {
 	t.Helper()
-	ctx, client := context.Background(), blobio.NewClient()
+	ctx, client := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	s, err := schema.Parse(text)
 	if err != nil {
 		t.Fatal(err)

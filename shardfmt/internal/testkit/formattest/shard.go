@@ -35,7 +35,7 @@ func Shard() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, client := context.Background(), blobio.NewClient()
+	ctx, client := context.Background(), blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://vectors/shard.amudai.shard"
 	w, err := shardfmt.NewWriter(ctx, client, url, s, shardfmt.WriterOptions{

@@ -35,7 +35,7 @@ type shards struct {
 }
 
 func shardFile() (*File, error) {
-	s := &shards{client: blobio.NewClient()}
+	s := &shards{client: blobio.NewClient(blobio.ClientOptions{})}
 	defer s.client.Close()
 	unionShards(s)
 	deletedShards(s)

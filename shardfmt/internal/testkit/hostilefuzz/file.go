@@ -36,7 +36,7 @@ func (v *verdict) checkFile(path string, read error) {
 // wholeFile inspects a file in all detail and reports whether it verifies.
 func wholeFile(f *fileformat.Format, path string) (bool, error) {
 	ctx := context.Background()
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	file, err := f.Open(ctx, c, "file://"+path, fileformat.OpenOptions{Settings: settingsOf(filepath.Base(path))})
 	if err != nil {

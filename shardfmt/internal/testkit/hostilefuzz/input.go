@@ -182,7 +182,7 @@ func (a *attack) ingest(name string, data []byte) (*mutant.Shard, int64, error) 
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		return nil, 0, err
 	}
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	src, err := fileio.OpenSource(ctx, c, []string{"file://" + path}, fileio.SourceOptions{Settings: settingsOf(name)})
 	if err != nil {

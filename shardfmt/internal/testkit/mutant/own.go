@@ -82,7 +82,7 @@ func write(ctx context.Context, name string, rows int, o shardfmt.WriterOptions)
 	if err != nil {
 		return nil, err
 	}
-	c := blobio.NewClient()
+	c := blobio.NewClient(blobio.ClientOptions{})
 	defer c.Close()
 	src, err := fileio.OpenSource(ctx, c, []string{"-"}, fileio.SourceOptions{
 		Format: fileio.NDJSON, Schema: types, Stdin: strings.NewReader(Text(rows)), BatchRows: 100,

@@ -51,7 +51,7 @@ func newGround(t *testing.T, secret string, fill func(*ground)) *ground {
 	ctx, cancel := context.WithCancel(t.Context())
 	c, err := catalog.Open(ctx, catalog.Options{
 		URI: "sqlite:" + filepath.Join(t.TempDir(), "catalog.db"), Warehouse: "mem://browser-" + strings.ToLower(t.Name()) + "/wh",
-		Client: blobio.NewClient(), Metadata: blobio.NewClient(),
+		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}),
 	})
 	if err != nil {
 		t.Fatal(err)
