@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -127,5 +128,42 @@ func TestDropOfPartitionedColumn(t *testing.T) {
 	}
 	if got := counted(t, tbl); got != 6 {
 		t.Errorf("%d rows", got)
+	}
+}
+
+// TestPartitionsOfEveryName: a partition of a column whose name Avro does not have takes rows, which are found, rewritten and deleted, also
+// where two names are the same in Avro.
+func TestPartitionsOfEveryName(t *testing.T) {
+	ctx := context.Background()
+	names := []string{"sp ace", "ü", "1st", `k"q`, "a-b", "a_x2Db", "日本", "😀", "x'y"}
+	described := "id: Int64"
+	var partition, values []string
+	for _, name := range names {
+		described += ", " + strconv.Quote(name) + ": String"
+		partition = append(partition, name, "bucket(4, "+name+")")
+		values = append(values, strconv.Quote(name)+`:"v`+strconv.Itoa(len(values))+`"`)
+	}
+	s, err := schema.Parse(described)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tbl, err := newGround(t).open(nil, nil).Create(ctx, tableName, CreateOptions{Schema: s, CreateNamespace: true, Partition: partition})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		oneShard(t, tbl, described, fmt.Sprintf(`[{"id":%d,%s},{"id":%d}]`, i, strings.Join(values, ","), i+10))
+	}
+	rebuildAll(t, tbl)
+	for i, name := range names {
+		column := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		for filter, want := range map[string]int{fmt.Sprintf("%s = 'v%d'", column, i): 2, column + " = 'x'": 0, column + " IS NULL": 2} {
+			if got, _ := scanIDs(t, tbl, ScanOptions{Where: where(t, filter)}); len(got) != want {
+				t.Errorf("%s finds %v", filter, got)
+			}
+		}
+	}
+	if d := remove(t, tbl, `"sp ace" = 'v0'`); d.Rows != 2 {
+		t.Errorf("deleted %d rows", d.Rows)
 	}
 }

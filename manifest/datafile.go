@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/codec"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // FormatVersion is the Iceberg format version of tables of shards.
@@ -17,6 +18,7 @@ const FormatVersion = 2
 // under a format it knows, encoded, given its true format, and decoded: what comes out is iceberg-go's own type,
 // partition tuple and all. TestFormatIsPatchedInOnePlace notices when an upgrade changes the encoding.
 func (e *Entry) DataFile(spec iceberg.PartitionSpec, schema *iceberg.Schema) (iceberg.DataFile, error) {
+	spec = icebergaccess.AvroSpec(spec)
 	native, err := e.build(spec)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: entry of %s: %w", e.Path, err)

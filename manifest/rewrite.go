@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // When so many manifests of one spec are small, they are merged, or an append takes over the newest: Iceberg's properties of a table and their
@@ -164,7 +165,7 @@ func (s *stager) writeManifest(specID int, fill func(*iceberg.ManifestWriter) er
 	}
 	path := s.locations.NewMetadataLocation(fmt.Sprintf("%s-m%d.avro", s.writeID, len(s.files)))
 	var file bytes.Buffer
-	w, err := iceberg.NewManifestWriter(FormatVersion, &file, *spec, s.Metadata.CurrentSchema(), s.snapshot.SnapshotID)
+	w, err := iceberg.NewManifestWriter(FormatVersion, &file, icebergaccess.AvroSpec(*spec), s.Metadata.CurrentSchema(), s.snapshot.SnapshotID)
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}

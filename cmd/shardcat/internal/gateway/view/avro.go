@@ -16,6 +16,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/codec"
 
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -172,6 +173,7 @@ var entryFields = []string{"status", "snapshot_id", "sequence_number", "file_seq
 // newManifestWriter begins a manifest. Its Avro schema is iceberg-go's.
 func newManifestWriter(content iceberg.ManifestContent, spec iceberg.PartitionSpec, schema *iceberg.Schema) (*manifestWriter, error) {
 	var empty bytes.Buffer
+	spec = icebergaccess.AvroSpec(spec)
 	w, err := iceberg.NewManifestWriter(2, &empty, spec, schema, 1, iceberg.WithManifestWriterContent(content))
 	if err != nil {
 		return nil, err
