@@ -17,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -191,7 +192,7 @@ func TestRequiredIsHeld(t *testing.T) {
 		said.Number()
 		if err := (writeRows(t, sp, url, strings.ReplaceAll(c.text, " not null", ""), c.rows, shardfmt.WriterOptions{},
 			func(s *schema.Schema) {
-				if err := schema.MarkRequired(s.Fields, said.Required()); err != nil {
+				if err := schemawire.MarkRequired(s.Fields, said.Required()); err != nil {
 					t.Fatal(err)
 				}
 			})); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/column"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -84,7 +85,7 @@ func markerTarget(s *shard) (*target, *schema.Node) {
 	}
 	wide, ids := WithMarker(s.schema, s.ids)
 	marker := wide.Fields[len(wide.Fields)-1]
-	t := newSchemaTarget(wide, schema.Marshal(wide), ids)
+	t := newSchemaTarget(wide, schemawire.Marshal(wide), ids)
 	s.mapping = append(identityMapping(s.schema.Count), lacking)
 	return t, marker
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -41,7 +42,7 @@ func newTarget(shards []*shard, o Options) (*target, error) {
 		if o.FieldIDs != nil && len(o.FieldIDs) != int(o.Schema.Count) {
 			return nil, fmt.Errorf("%w: %d field ids for %d nodes", ErrSchema, len(o.FieldIDs), o.Schema.Count)
 		}
-		t := newSchemaTarget(o.Schema, schema.Marshal(o.Schema), o.FieldIDs)
+		t := newSchemaTarget(o.Schema, schemawire.Marshal(o.Schema), o.FieldIDs)
 		return t, t.mapAll(shards, true)
 	}
 	widest := shards[0]

@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/internal/stats"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -163,7 +164,7 @@ func layOut(p *parts, sch *schema.Schema, data int) []byte {
 	}
 	p.directory.FieldListRef = b.Add(meta.RefsOf(refs))
 	p.directory.PropertiesRef = b.Add(p.properties)
-	p.directory.SchemaRef = b.AddPayload(schema.Marshal(sch))
+	p.directory.SchemaRef = b.AddPayload(schemawire.Marshal(sch))
 	return append(head, b.Finish(p.directory)...)
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // fieldText is a node in JSON.
@@ -115,8 +117,8 @@ func parseJSON(text []byte) (*Schema, error) {
 
 // node makes the node that t describes. Its type may be written in the short form, with its children inside.
 func (t *fieldText) node(depth int) (*Node, error) {
-	if depth > maxDepth {
-		return nil, invalid("nodes nest deeper than %d levels", maxDepth)
+	if depth > schemafb.MaxDepth {
+		return nil, invalid("nodes nest deeper than %d levels", schemafb.MaxDepth)
 	}
 	n, err := t.typeNode()
 	if err != nil {

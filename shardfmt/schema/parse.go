@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // Parse reads a schema as people and tools write it, in one of four forms that say the same:
@@ -187,8 +189,8 @@ func (p *parser) name() (string, error) {
 
 // typ reads a type: a name, its size in parentheses, its children in angle brackets, and "not null".
 func (p *parser) typ(depth int) (*Node, error) {
-	if depth > maxDepth {
-		return nil, invalid("nodes nest deeper than %d levels", maxDepth)
+	if depth > schemafb.MaxDepth {
+		return nil, invalid("nodes nest deeper than %d levels", schemafb.MaxDepth)
 	}
 	start := p.pos
 	name := p.word()

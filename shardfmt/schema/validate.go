@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 )
 
 // ErrInvalid is the error of a schema that is not well formed, as text or as a tree.
@@ -37,16 +39,16 @@ func (s *Schema) Validate() error {
 type validator struct{ nodes int }
 
 func (v *validator) node(n *Node, depth int) error {
-	if depth > maxDepth {
-		return invalid("nodes nest deeper than %d levels", maxDepth)
+	if depth > schemafb.MaxDepth {
+		return invalid("nodes nest deeper than %d levels", schemafb.MaxDepth)
 	}
-	if v.nodes++; v.nodes > maxNodes {
-		return invalid("more than %d nodes", maxNodes)
+	if v.nodes++; v.nodes > schemafb.MaxNodes {
+		return invalid("more than %d nodes", schemafb.MaxNodes)
 	}
 	if err := v.own(n); err != nil {
 		return err
 	}
-	if want := childCount(n.Basic); want >= 0 && len(n.Children) != want {
+	if want := schemafb.ChildCount(schemafb.BasicType(n.Basic)); want >= 0 && len(n.Children) != want {
 		return invalid("%q: %v has %d children, not %d", n.Name, n.Basic, want, len(n.Children))
 	}
 	if n.Basic == Struct || n.Basic == Union {
@@ -78,8 +80,8 @@ func (v *validator) own(n *Node) error {
 		}
 	}
 	for _, s := range texts {
-		if !utf8.ValidString(s) || len(s) > maxName {
-			return invalid("%q is not UTF-8, or longer than %d bytes", s, maxName)
+		if !utf8.ValidString(s) || len(s) > schemafb.MaxName {
+			return invalid("%q is not UTF-8, or longer than %d bytes", s, schemafb.MaxName)
 		}
 	}
 	if n.Basic > Union {

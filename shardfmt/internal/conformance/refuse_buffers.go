@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -55,7 +56,7 @@ func schemaDamages() []damage {
 			}
 			s.Number()
 			change(s)
-			g.dir.SchemaRef = g.add(schema.Marshal(s))
+			g.dir.SchemaRef = g.add(schemawire.Marshal(s))
 		}}
 	}
 	return []damage{

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -36,9 +37,9 @@ func (b *RootBuilder) Add(m proto.Message) *metapb.DataRef { return b.AddPayload
 // AddSchema appends a schema.
 func (b *RootBuilder) AddSchema(s *schema.Schema) *metapb.DataRef {
 	if b.draft {
-		return b.AddPayload(schema.MarshalDraft(s))
+		return b.AddPayload(schemawire.MarshalDraft(s))
 	}
-	return b.AddPayload(schema.Marshal(s))
+	return b.AddPayload(schemawire.Marshal(s))
 }
 
 func (b *RootBuilder) marshal(m proto.Message) []byte {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -56,7 +57,7 @@ func (d *undrafted) directory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.schema, err = schema.UnmarshalDraft(payload); err != nil {
+	if d.schema, err = schemawire.UnmarshalDraft(payload); err != nil {
 		return corrupt.Locate(err, url, int64(dir.SchemaRef.GetRange().GetStart())+4)
 	}
 	d.nodes = make([]*schema.Node, d.schema.Count)
@@ -64,7 +65,7 @@ func (d *undrafted) directory(ctx context.Context) error {
 		d.nodes[n.ID] = n
 		return true
 	})
-	dir.SchemaRef = d.to.AddPayload(schema.Marshal(d.schema))
+	dir.SchemaRef = d.to.AddPayload(schemawire.Marshal(d.schema))
 	if dir.PropertiesRef, err = copyMessage[metapb.ShardProperties](ctx, d, d.r.url, dir.PropertiesRef, nil); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
-	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -70,7 +70,7 @@ func TestGoldenMetadata(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", path, err)
 		}
-		again, err := schema.Unmarshal(schema.Marshal(s))
+		again, err := schemawire.Unmarshal(schemawire.Marshal(s))
 		if err != nil {
 			t.Fatal(err)
 		}

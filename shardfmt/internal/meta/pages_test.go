@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -76,7 +77,7 @@ func TestSchemaOfThePage(t *testing.T) {
 			s.Fields = append(s.Fields, &schema.Node{Name: fmt.Sprint("f", i), Basic: schema.Boolean, Nullable: true})
 		}
 		s.Number()
-		wire := schemafb.GetRootAsSchema(schema.Marshal(s), 0)
+		wire := schemafb.GetRootAsSchema(schemawire.Marshal(s), 0)
 		if want, got := of[2], fmt.Sprint(wire.FieldLookup(nil).BucketsLength()-1); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%d fields: got %v, want %v", n, got, want)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -46,7 +47,7 @@ func reachOf(t *testing.T, fails string, names []string, others map[string][]byt
 		t.Fatal(err)
 	}
 	b := NewRootBuilder()
-	dir := &metapb.ShardDirectory{TotalRecordCount: 1, StripeCount: 1, SchemaRef: b.AddPayload(schema.Marshal(sch)),
+	dir := &metapb.ShardDirectory{TotalRecordCount: 1, StripeCount: 1, SchemaRef: b.AddPayload(schemawire.Marshal(sch)),
 		FieldListRef: b.Add(RefsOf(make([]*metapb.DataRef, len(names)))), UrlListRef: b.Add(&metapb.UrlList{})}
 	stripe := &metapb.StripeDirectory{TotalRecordCount: 1, FieldListRef: b.Add(RefsOf(make([]*metapb.DataRef, len(names))))}
 	change(b, dir, stripe)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -114,7 +115,7 @@ func (r *Root) MarkRequired(ctx context.Context, nodes []*schema.Node) error {
 	if err != nil {
 		return err
 	}
-	err = schema.MarkRequiredBy(nodes, func(id uint32) (bool, error) {
+	err = schemawire.MarkRequiredBy(nodes, func(id uint32) (bool, error) {
 		has, err := requiredHas(text, id, view.Count())
 		if err != nil {
 			err = r.badRequired(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -90,7 +91,7 @@ func TestPropertiesOfTheShard(t *testing.T) {
 	} {
 		b := NewRootBuilder()
 		dir := &metapb.ShardDirectory{FieldListRef: b.Add(RefsOf(make([]*metapb.DataRef, 2))), UrlListRef: b.Add(&metapb.UrlList{}), StripeListRef: b.Add(&metapb.StripeList{})}
-		if dir.PropertiesRef, dir.SchemaRef = c.properties(b), b.AddPayload(schema.Marshal(sch)); c.schema != nil {
+		if dir.PropertiesRef, dir.SchemaRef = c.properties(b), b.AddPayload(schemawire.Marshal(sch)); c.schema != nil {
 			dir.SchemaRef = c.schema(b)
 		}
 		r := openBytes(t, b.Finish(dir))

@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -31,7 +32,7 @@ type Root struct {
 
 	schemaBytes   memo[[]byte]
 	propertyBytes memo[[]byte]
-	view          memo[*schema.View]
+	view          memo[*schemawire.View]
 	schema        memo[*schema.Schema]
 	properties    memo[*metapb.ShardProperties]
 	bounds        memo[*Bounds]
@@ -296,13 +297,13 @@ func (r *Root) unreachable(err error, url string, start, end int64) error {
 }
 
 // SchemaView opens the schema without decoding it.
-func (r *Root) SchemaView(ctx context.Context) (*schema.View, error) {
-	return r.view.get(ctx, func() (*schema.View, error) {
+func (r *Root) SchemaView(ctx context.Context) (*schemawire.View, error) {
+	return r.view.get(ctx, func() (*schemawire.View, error) {
 		b, err := r.schemaPayload(ctx)
 		if err != nil {
 			return nil, err
 		}
-		v, err := schema.NewView(b)
+		v, err := schemawire.NewView(b)
 		return v, r.locateSchema(err)
 	})
 }
@@ -324,7 +325,7 @@ func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := schema.Unmarshal(b)
+		s, err := schemawire.Unmarshal(b)
 		if err != nil {
 			return nil, r.locateSchema(err)
 		}
@@ -332,7 +333,7 @@ func (r *Root) Schema(ctx context.Context) (*schema.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s, corrupt.Locate(schema.MarkRequired(s.Fields, ids), r.url, 0)
+		return s, corrupt.Locate(schemawire.MarkRequired(s.Fields, ids), r.url, 0)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -61,7 +62,7 @@ func byStripes(layout string, lie func(*metapb.FieldDescriptor)) []byte {
 	dir.FieldListRef = b.Add(RefsOf(make([]*metapb.DataRef, rowFields)))
 	dir.StripeListRef = b.Add(list)
 	dir.PropertiesRef = b.Add(&metapb.ShardProperties{CustomProperties: bag})
-	dir.SchemaRef = b.AddPayload(schema.Marshal(s))
+	dir.SchemaRef = b.AddPayload(schemawire.Marshal(s))
 	return b.Finish(dir)
 }
 

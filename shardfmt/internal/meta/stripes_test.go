@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -19,7 +20,7 @@ func TestPartsOfAStripe(t *testing.T) {
 	}
 	open := func(change func(dir *metapb.ShardDirectory, s *metapb.StripeDirectory)) *Root {
 		b := NewRootBuilder()
-		dir := &metapb.ShardDirectory{TotalRecordCount: 1, StripeCount: 1, SchemaRef: b.AddPayload(schema.Marshal(sch)),
+		dir := &metapb.ShardDirectory{TotalRecordCount: 1, StripeCount: 1, SchemaRef: b.AddPayload(schemawire.Marshal(sch)),
 			FieldListRef: b.Add(RefsOf(make([]*metapb.DataRef, 1))), UrlListRef: b.Add(&metapb.UrlList{})}
 		s := &metapb.StripeDirectory{TotalRecordCount: 1, FieldListRef: b.Add(RefsOf(make([]*metapb.DataRef, 1)))}
 		change(dir, s)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -34,7 +35,7 @@ func wideRoot(fields int) []byte {
 	dir.StripeListRef = b.Add(&metapb.StripeList{Stripes: []*metapb.StripeDirectory{{FieldListRef: b.Add(RefsOf(refs)), TotalRecordCount: 1000}}})
 	dir.UrlListRef = b.Add(&metapb.UrlList{Urls: []string{"00112233445566778899aabbccddeeff.amudai.stripe"}})
 	dir.FieldListRef = b.Add(RefsOf(make([]*metapb.DataRef, fields)))
-	dir.SchemaRef = b.AddPayload(schema.Marshal(s))
+	dir.SchemaRef = b.AddPayload(schemawire.Marshal(s))
 	return b.Finish(dir)
 }
 

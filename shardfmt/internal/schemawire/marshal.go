@@ -1,14 +1,15 @@
-package schema
+package schemawire
 
 import (
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Marshal serializes s with its lookup tables. Nodes must have been numbered (Number) and be valid
 // (Validate). Equal schemas are equal bytes; Nullable and Doc are not on the wire.
-func Marshal(s *Schema) []byte {
+func Marshal(s *schema.Schema) []byte {
 	w := writer{flatbuffers.NewBuilder(96 * int(s.Count))}
 	fields := make([]flatbuffers.UOffsetT, len(s.Fields))
 	names := make([]string, len(s.Fields))
@@ -30,10 +31,10 @@ func Marshal(s *Schema) []byte {
 // reference that is left out.
 type writer struct{ b *flatbuffers.Builder }
 
-func (w writer) field(n *Node) flatbuffers.UOffsetT { return w.fieldOf(n, w.node(n)) }
+func (w writer) field(n *schema.Node) flatbuffers.UOffsetT { return w.fieldOf(n, w.node(n)) }
 
 // fieldOf is the field whose type was written.
-func (w writer) fieldOf(n *Node, typ flatbuffers.UOffsetT) flatbuffers.UOffsetT {
+func (w writer) fieldOf(n *schema.Node, typ flatbuffers.UOffsetT) flatbuffers.UOffsetT {
 	var internal flatbuffers.UOffsetT
 	if n.Internal != "" {
 		kind := w.b.CreateSharedString(n.Internal)
@@ -47,7 +48,7 @@ func (w writer) fieldOf(n *Node, typ flatbuffers.UOffsetT) flatbuffers.UOffsetT 
 	return schemafb.FieldEnd(w.b)
 }
 
-func (w writer) node(n *Node) flatbuffers.UOffsetT {
+func (w writer) node(n *schema.Node) flatbuffers.UOffsetT {
 	name := w.b.CreateSharedString(n.Name)
 	aliases := w.aliases(n.Aliases)
 	children := make([]flatbuffers.UOffsetT, len(n.Children))
@@ -76,8 +77,8 @@ func (w writer) node(n *Node) flatbuffers.UOffsetT {
 }
 
 // lookupNames are the names of a node's children, if they are to be in a lookup table.
-func lookupNames(n *Node) ([]string, bool) {
-	if n.Basic != Struct && n.Basic != Union || len(n.Children) < lookupChildren {
+func lookupNames(n *schema.Node) ([]string, bool) {
+	if n.Basic != schema.Struct && n.Basic != schema.Union || len(n.Children) < lookupChildren {
 		return nil, false
 	}
 	named := 0
@@ -110,7 +111,7 @@ func (w writer) aliases(all []string) flatbuffers.UOffsetT {
 	return w.offsets(texts)
 }
 
-func (w writer) extension(e *Extension) flatbuffers.UOffsetT {
+func (w writer) extension(e *schema.Extension) flatbuffers.UOffsetT {
 	if e == nil {
 		return 0
 	}
@@ -126,7 +127,7 @@ func (w writer) extension(e *Extension) flatbuffers.UOffsetT {
 	return schemafb.ExtendedTypeAnnotationEnd(w.b)
 }
 
-func (w writer) property(p ExtensionProperty) flatbuffers.UOffsetT {
+func (w writer) property(p schema.ExtensionProperty) flatbuffers.UOffsetT {
 	name := w.b.CreateSharedString(p.Name)
 	data := w.b.CreateByteVector(p.Data)
 	schemafb.PropertyValueStart(w.b)

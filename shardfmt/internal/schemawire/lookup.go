@@ -1,4 +1,4 @@
-package schema
+package schemawire
 
 import (
 	"math/bits"

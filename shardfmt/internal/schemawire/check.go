@@ -1,4 +1,4 @@
-package schema
+package schemawire
 
 import (
 	"math"
@@ -188,9 +188,9 @@ func follow(b []byte, pos int64) (int64, error) {
 
 func u16(b []byte, pos int64) int64 { return int64(flatbuffers.GetVOffsetT(b[pos:])) }
 
-// checkText checks text that was read: UTF-8, and no longer than maxName.
+// checkText checks text that was read: UTF-8, and no longer than schemafb.MaxName.
 func checkText(text []byte, t flatbuffers.Table) error {
-	if len(text) > maxName {
+	if len(text) > schemafb.MaxName {
 		return corrupt.At(int64(t.Pos), "schema: name of %d bytes", len(text))
 	}
 	if !utf8.Valid(text) {

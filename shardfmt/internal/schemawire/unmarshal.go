@@ -1,4 +1,4 @@
-package schema
+package schemawire
 
 import (
 	"math"
@@ -8,18 +8,19 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // Unmarshal decodes the payload of a schema message. Node numbers must be unique and below the stated count;
 // depth, number and memory of the nodes are limited (100 levels, a million, and a multiple of the payload, since
 // a buffer may use one string many times).
-func Unmarshal(payload []byte) (*Schema, error) {
+func Unmarshal(payload []byte) (*schema.Schema, error) {
 	v, err := NewView(payload)
 	if err != nil {
 		return nil, err
 	}
 	r := v.reader()
-	s := &Schema{Count: v.count}
+	s := &schema.Schema{Count: v.count}
 	for i := range v.fields {
 		n, err := r.field(v.root, i)
 		if err != nil {
@@ -66,12 +67,12 @@ func (r *reader) spend(n int, t flatbuffers.Table) error {
 }
 
 // field decodes field i of the schema.
-func (r *reader) field(root *schemafb.Schema, i int) (*Node, error) {
-	return r.fieldBy(root, i, func(t *schemafb.DataType) (*Node, error) { return r.node(t, NoParent, 1) })
+func (r *reader) field(root *schemafb.Schema, i int) (*schema.Node, error) {
+	return r.fieldBy(root, i, func(t *schemafb.DataType) (*schema.Node, error) { return r.node(t, schema.NoParent, 1) })
 }
 
 // fieldBy decodes field i with what decodes its type.
-func (r *reader) fieldBy(root *schemafb.Schema, i int, node func(*schemafb.DataType) (*Node, error)) (*Node, error) {
+func (r *reader) fieldBy(root *schemafb.Schema, i int, node func(*schemafb.DataType) (*schema.Node, error)) (*schema.Node, error) {
 	var f schemafb.Field
 	root.Fields(&f, i)
 	if err := check(f.Table(), fieldTypeSlot); err != nil {
@@ -98,9 +99,9 @@ func (r *reader) fieldBy(root *schemafb.Schema, i int, node func(*schemafb.DataT
 }
 
 // node decodes a DataType and everything below it.
-func (r *reader) node(t *schemafb.DataType, parent uint32, depth int) (*Node, error) {
-	if depth > maxDepth {
-		return nil, corrupt.At(int64(t.Table().Pos), "schema: nodes nest deeper than %d levels", maxDepth)
+func (r *reader) node(t *schemafb.DataType, parent uint32, depth int) (*schema.Node, error) {
+	if depth > schemafb.MaxDepth {
+		return nil, corrupt.At(int64(t.Table().Pos), "schema: nodes nest deeper than %d levels", schemafb.MaxDepth)
 	}
 	if err := check(t.Table(), typeSlots); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (r *reader) node(t *schemafb.DataType, parent uint32, depth int) (*Node, er
 	if err := r.spend(nodeBytes, t.Table()); err != nil {
 		return nil, err
 	}
-	n := &Node{Nullable: true}
+	n := &schema.Node{Nullable: true}
 	if err := r.scalars(n, t, parent); err != nil {
 		return nil, err
 	}
@@ -126,9 +127,9 @@ func (r *reader) node(t *schemafb.DataType, parent uint32, depth int) (*Node, er
 }
 
 // scalars decodes what is not behind an offset and checks the node's number.
-func (r *reader) scalars(n *Node, t *schemafb.DataType, parent uint32) error {
+func (r *reader) scalars(n *schema.Node, t *schemafb.DataType, parent uint32) error {
 	pos := int64(t.Table().Pos)
-	if n.Basic = Basic(t.BasicType()); n.Basic > Union {
+	if n.Basic = schema.Basic(t.BasicType()); n.Basic > schema.Union {
 		return corrupt.Unsupported(pos, "schema: basic type %d", uint8(n.Basic))
 	}
 	n.ID, n.Parent = t.SchemaId(), t.ParentSchemaId()
@@ -176,15 +177,15 @@ func (r *reader) isSeen(id uint32) bool {
 }
 
 // checkSize checks fixed_size against the type.
-func checkSize(n *Node, pos int64) error {
+func checkSize(n *schema.Node, pos int64) error {
 	switch n.Basic {
-	case FixedSizeBinary, FixedSizeList:
+	case schema.FixedSizeBinary, schema.FixedSizeList:
 		if n.FixedSize > math.MaxUint32 {
 			return corrupt.At(pos, "schema: fixed size %d", n.FixedSize)
 		}
-	case Guid:
+	case schema.Guid:
 		if n.FixedSize != 0 && n.FixedSize != 16 {
-			return corrupt.At(pos, "schema: Guid of %d bytes", n.FixedSize)
+			return corrupt.At(pos, "schema: schema.Guid of %d bytes", n.FixedSize)
 		}
 		n.FixedSize = 16
 	}
@@ -216,7 +217,7 @@ func (r *reader) aliases(t *schemafb.DataType) ([]string, error) {
 }
 
 // extension decodes the annotation of a node, nil if there is none.
-func (r *reader) extension(t *schemafb.ExtendedTypeAnnotation) (*Extension, error) {
+func (r *reader) extension(t *schemafb.ExtendedTypeAnnotation) (*schema.Extension, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -227,7 +228,7 @@ func (r *reader) extension(t *schemafb.ExtendedTypeAnnotation) (*Extension, erro
 	if err != nil {
 		return nil, err
 	}
-	ext := &Extension{Label: label}
+	ext := &schema.Extension{Label: label}
 	for i := range t.PropertiesLength() {
 		var p schemafb.ExtendedTypeProperty
 		t.Properties(&p, i)
@@ -240,7 +241,7 @@ func (r *reader) extension(t *schemafb.ExtendedTypeAnnotation) (*Extension, erro
 	return ext, nil
 }
 
-func (r *reader) property(t *schemafb.ExtendedTypeProperty) (p ExtensionProperty, err error) {
+func (r *reader) property(t *schemafb.ExtendedTypeProperty) (p schema.ExtensionProperty, err error) {
 	if err := check(t.Table(), propertySlots); err != nil {
 		return p, err
 	}
@@ -252,7 +253,7 @@ func (r *reader) property(t *schemafb.ExtendedTypeProperty) (p ExtensionProperty
 	if err := check(value.Table(), valueSlots); err != nil {
 		return p, err
 	}
-	if p.Kind = PropertyKind(value.Kind()); p.Kind > PropertyAnyValue {
+	if p.Kind = schema.PropertyKind(value.Kind()); p.Kind > schema.PropertyAnyValue {
 		return p, corrupt.Unsupported(int64(value.Table().Pos), "schema: type property of kind %d", p.Kind)
 	}
 	p.Data = append([]byte(nil), value.DataBytes()...)
@@ -260,9 +261,9 @@ func (r *reader) property(t *schemafb.ExtendedTypeProperty) (p ExtensionProperty
 }
 
 // children decodes the children of n and checks their number against its type.
-func (r *reader) children(n *Node, t *schemafb.DataType, depth int) error {
+func (r *reader) children(n *schema.Node, t *schemafb.DataType, depth int) error {
 	count := t.ChildrenLength()
-	if want := childCount(n.Basic); want >= 0 && count != want {
+	if want := schemafb.ChildCount(schemafb.BasicType(n.Basic)); want >= 0 && count != want {
 		return corrupt.At(int64(t.Table().Pos), "schema: %v with %d children", n.Basic, count)
 	}
 	for i := range count {
@@ -275,17 +276,4 @@ func (r *reader) children(n *Node, t *schemafb.DataType, depth int) error {
 		n.Children = append(n.Children, child)
 	}
 	return nil
-}
-
-// childCount is how many children a node of type b has, -1 for any number.
-func childCount(b Basic) int {
-	switch b {
-	case List, FixedSizeList:
-		return 1
-	case Map:
-		return 2
-	case Struct, Union:
-		return -1
-	}
-	return 0
 }

@@ -1,4 +1,4 @@
-package schema
+package schemawire
 
 import (
 	"encoding/hex"
@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // The three buffers of docs/format/container.md, made by the reference's runtime.
@@ -17,22 +18,24 @@ var referenceBuffers = []struct {
 	size   int
 	check  uint32
 	hex    string
-	schema func() *Schema
+	schema func() *schema.Schema
 }{
 	{"one field", 146, 0xDF5EE4C2, `
 04000000eeffffff440000000100000010000000 0000 0a001000040008000c00
 f4ffffff180000000c000000 0800 0c00 0400 0800 0100000000000000
 03000000000000000000000001000000 0100000004000000 f6ffffff0c000000 0000 060008000400
 eeffffff ffffffff 20000000 18000000 0501 12001200100000000400080000000c001100 00000000 010000006100`,
-		func() *Schema { return &Schema{Fields: []*Node{{Name: "a", Basic: Int64, Signed: true}}} }},
+		func() *schema.Schema {
+			return &schema.Schema{Fields: []*schema.Node{{Name: "a", Basic: schema.Int64, Signed: true}}}
+		}},
 	{"two fields", 214, 0x7108CA46, `
 04000000eeffffff48000000020000001000000000000a001000040008000c00f4ffffff1c0000000c00000008000c00
 0400080002000000000000000100000003000000000000000000000002000000020000004400000004000000baffffff
 04000000e8ffffff01000000ffffffff20000000180000000a000000100015001400040008000c000000100000000000
 0100000062000000f6ffffff0c0000000000060008000400eeffffffffffffff20000000180000000501120012001000
 00000400080000000c00110000000000010000006100`,
-		func() *Schema {
-			return &Schema{Fields: []*Node{{Name: "a", Basic: Int64, Signed: true}, {Name: "b", Basic: String}}}
+		func() *schema.Schema {
+			return &schema.Schema{Fields: []*schema.Node{{Name: "a", Basic: schema.Int64, Signed: true}, {Name: "b", Basic: schema.String}}}
 		}},
 	{"nested, extension, internal", 422, 0xE5D19ED6, `
 0800000000000000eeffffff40000000040000001000000000000a001000040008000c0054ffffff1400000004000000
@@ -44,13 +47,13 @@ eeffffff ffffffff 20000000 18000000 0501 12001200100000000400080000000c001100 00
 10001100100000000400080000000c000100000004000000ecffffff0100000058000000180000000d00000010001100
 100004000000080000000c000100000004000000eaffffff020000000100000020000000180000000501120016001400
 040008000c000000100015000000000000000000000000000100000071000000010000007000`,
-		func() *Schema {
-			return &Schema{Fields: []*Node{
-				{Name: "p", Basic: Struct, Children: []*Node{
-					{Name: "q", Basic: List, Children: []*Node{{Basic: Int64, Signed: true}}},
+		func() *schema.Schema {
+			return &schema.Schema{Fields: []*schema.Node{
+				{Name: "p", Basic: schema.Struct, Children: []*schema.Node{
+					{Name: "q", Basic: schema.List, Children: []*schema.Node{{Basic: schema.Int64, Signed: true}}},
 				}},
-				{Name: "d", Basic: FixedSizeBinary, FixedSize: 16, Ext: &Extension{Label: LabelDecimal},
-					Internal: InternalRecordIdentity},
+				{Name: "d", Basic: schema.FixedSizeBinary, FixedSize: 16, Ext: &schema.Extension{Label: schema.LabelDecimal},
+					Internal: schema.InternalRecordIdentity},
 			}}
 		}},
 }
@@ -81,8 +84,8 @@ func TestReferenceBuffers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !Equal(s, got) {
-				t.Fatalf("read %v, want %v: Equal(s, got) is false", got, s)
+			if !schema.Equal(s, got) {
+				t.Fatalf("read %v, want %v: schema.Equal(s, got) is false", got, s)
 			}
 
 			// What is written states the same, with the reference's own lookup tables.
@@ -95,7 +98,7 @@ func TestReferenceBuffers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !Equal(s, again) {
+			if !schema.Equal(s, again) {
 				t.Fatalf("Equal(s, again) is false")
 			}
 			if want, got := Marshal(s), Marshal(got); !reflect.DeepEqual(got, want) {
@@ -118,27 +121,27 @@ func lookupOf(s *schemafb.Schema) (numbers [2][]uint32) {
 
 // TestNumbersOfTheSchemaFile: types and kinds have the names and numbers of docs/format/schema.fbs.
 func TestNumbersOfTheSchemaFile(t *testing.T) {
-	if got := schemafb.EnumNamesBasicType; len(got) != int(Union)+1 {
-		t.Fatalf("%d elements, want %d: %v", len(got), int(Union)+1, got)
+	if got := schemafb.EnumNamesBasicType; len(got) != int(schema.Union)+1 {
+		t.Fatalf("%d elements, want %d: %v", len(got), int(schema.Union)+1, got)
 	}
-	for b := Unit; b <= Union; b++ {
+	for b := schema.Unit; b <= schema.Union; b++ {
 		if want, got := schemafb.BasicType(b).String(), b.String(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	}
-	if got := schemafb.EnumNamesPropertyValueKind; len(got) != int(PropertyAnyValue)+1 {
-		t.Fatalf("%d elements, want %d: %v", len(got), int(PropertyAnyValue)+1, got)
+	if got := schemafb.EnumNamesPropertyValueKind; len(got) != int(schema.PropertyAnyValue)+1 {
+		t.Fatalf("%d elements, want %d: %v", len(got), int(schema.PropertyAnyValue)+1, got)
 	}
-	if want, got := schemafb.PropertyValueKindNull, schemafb.PropertyValueKind(PropertyNull); !reflect.DeepEqual(got, want) {
+	if want, got := schemafb.PropertyValueKindNull, schemafb.PropertyValueKind(schema.PropertyNull); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
-	if want, got := schemafb.PropertyValueKindString, schemafb.PropertyValueKind(PropertyString); !reflect.DeepEqual(got, want) {
+	if want, got := schemafb.PropertyValueKindString, schemafb.PropertyValueKind(schema.PropertyString); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
-	if want, got := schemafb.PropertyValueKindJsonString, schemafb.PropertyValueKind(PropertyJSON); !reflect.DeepEqual(got, want) {
+	if want, got := schemafb.PropertyValueKindJsonString, schemafb.PropertyValueKind(schema.PropertyJSON); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
-	if want, got := schemafb.PropertyValueKindAnyValueProto, schemafb.PropertyValueKind(PropertyAnyValue); !reflect.DeepEqual(got, want) {
+	if want, got := schemafb.PropertyValueKindAnyValueProto, schemafb.PropertyValueKind(schema.PropertyAnyValue); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package schema
+package schemawire
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // The book prints the schema without parents, counts and lookup tables: a DataType has the slots
@@ -32,19 +33,19 @@ var draftSlots = []slot{
 }
 
 // UnmarshalDraft is Unmarshal for the draft wire. Nodes must be numbered as Number does.
-func UnmarshalDraft(payload []byte) (*Schema, error) {
+func UnmarshalDraft(payload []byte) (*schema.Schema, error) {
 	root, err := rootOf(payload)
 	if err != nil {
 		return nil, err
 	}
-	if n := root.FieldsLength(); n > maxNodes {
+	if n := root.FieldsLength(); n > schemafb.MaxNodes {
 		return nil, corrupt.At(0, "schema: %d fields", n)
 	}
-	r := &reader{count: maxNodes, budget: baseBudget + budgetPerByte*len(payload)}
-	s := &Schema{}
-	ids := make(map[*Node]uint32)
+	r := &reader{count: schemafb.MaxNodes, budget: baseBudget + budgetPerByte*len(payload)}
+	s := &schema.Schema{}
+	ids := make(map[*schema.Node]uint32)
 	for i := range root.FieldsLength() {
-		n, err := r.fieldBy(root, i, func(t *schemafb.DataType) (*Node, error) { return r.draftNode(t.Table(), ids, 1) })
+		n, err := r.fieldBy(root, i, func(t *schemafb.DataType) (*schema.Node, error) { return r.draftNode(t.Table(), ids, 1) })
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func UnmarshalDraft(payload []byte) (*Schema, error) {
 	}
 	s.Number()
 	failed := error(nil)
-	s.Walk(func(path string, n *Node) bool {
+	s.Walk(func(path string, n *schema.Node) bool {
 		if n.ID != ids[n] && failed == nil {
 			failed = corrupt.At(0, "schema: field %q has number %d, expected %d", path, ids[n], n.ID)
 		}
@@ -61,9 +62,9 @@ func UnmarshalDraft(payload []byte) (*Schema, error) {
 	return s, failed
 }
 
-func (r *reader) draftNode(t flatbuffers.Table, ids map[*Node]uint32, depth int) (n *Node, err error) {
-	if depth > maxDepth {
-		return nil, corrupt.At(int64(t.Pos), "schema: nodes nest deeper than %d levels", maxDepth)
+func (r *reader) draftNode(t flatbuffers.Table, ids map[*schema.Node]uint32, depth int) (n *schema.Node, err error) {
+	if depth > schemafb.MaxDepth {
+		return nil, corrupt.At(int64(t.Pos), "schema: nodes nest deeper than %d levels", schemafb.MaxDepth)
 	}
 	if err := check(t, draftSlots); err != nil {
 		return nil, err
@@ -71,10 +72,10 @@ func (r *reader) draftNode(t flatbuffers.Table, ids map[*Node]uint32, depth int)
 	if err := r.spend(nodeBytes, t); err != nil {
 		return nil, err
 	}
-	n = &Node{Nullable: true, Basic: Basic(t.GetByteSlot(draftBasic, 0)), Signed: t.GetBoolSlot(draftSigned, false),
+	n = &schema.Node{Nullable: true, Basic: schema.Basic(t.GetByteSlot(draftBasic, 0)), Signed: t.GetBoolSlot(draftSigned, false),
 		FixedSize: t.GetUint64Slot(draftSize, 0)}
 	ids[n] = t.GetUint32Slot(draftID, 0)
-	if n.Basic > Union {
+	if n.Basic > schema.Union {
 		return nil, corrupt.Unsupported(int64(t.Pos), "schema: basic type %d", uint8(n.Basic))
 	}
 	if err := checkSize(n, int64(t.Pos)); err != nil {
@@ -121,10 +122,10 @@ func (r *reader) draftAliases(t flatbuffers.Table) (out []string, err error) {
 	return out, nil
 }
 
-func (r *reader) draftChildren(n *Node, t flatbuffers.Table, ids map[*Node]uint32, depth int) error {
+func (r *reader) draftChildren(n *schema.Node, t flatbuffers.Table, ids map[*schema.Node]uint32, depth int) error {
 	o := flatbuffers.UOffsetT(t.Offset(draftChildren))
 	count := t.VectorLen(o)
-	if want := childCount(n.Basic); want >= 0 && count != want {
+	if want := schemafb.ChildCount(schemafb.BasicType(n.Basic)); want >= 0 && count != want {
 		return corrupt.At(int64(t.Pos), "schema: %v with %d children", n.Basic, count)
 	}
 	elements := t.Vector(o)
@@ -143,7 +144,7 @@ func (r *reader) draftChildren(n *Node, t flatbuffers.Table, ids map[*Node]uint3
 }
 
 // MarshalDraft is Marshal for the draft wire.
-func MarshalDraft(s *Schema) []byte {
+func MarshalDraft(s *schema.Schema) []byte {
 	w := writer{flatbuffers.NewBuilder(96 * int(min(s.Count, math.MaxUint16)))}
 	fields := make([]flatbuffers.UOffsetT, len(s.Fields))
 	for i, n := range s.Fields {
@@ -156,7 +157,7 @@ func MarshalDraft(s *Schema) []byte {
 	return w.b.FinishedBytes()
 }
 
-func (w writer) draftNode(n *Node) flatbuffers.UOffsetT {
+func (w writer) draftNode(n *schema.Node) flatbuffers.UOffsetT {
 	name := w.b.CreateSharedString(n.Name)
 	aliases := w.aliases(n.Aliases)
 	children := make([]flatbuffers.UOffsetT, len(n.Children))

@@ -1,8 +1,9 @@
-package schema
+package schemawire
 
 import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // View is a serialized schema of which only what is requested is decoded: a field of ten thousand is found
@@ -22,7 +23,7 @@ func NewView(payload []byte) (*View, error) {
 		return nil, err
 	}
 	v := &View{payload: payload, root: root, fields: root.FieldsLength(), count: root.SchemaIdCount()}
-	if v.count > maxNodes || int(v.count) > len(payload)/4 {
+	if v.count > schemafb.MaxNodes || int(v.count) > len(payload)/4 {
 		return nil, corrupt.At(int64(root.Table().Pos), "schema: %d nodes in %d bytes", v.count, len(payload))
 	}
 	if v.fields > int(v.count) {
@@ -39,7 +40,7 @@ func (v *View) Len() int { return v.fields }
 func (v *View) Count() uint32 { return v.count }
 
 // Field decodes top-level field i, counted from 0 and below Len, with everything below it.
-func (v *View) Field(i int) (*Node, error) { return v.reader().field(v.root, i) }
+func (v *View) Field(i int) (*schema.Node, error) { return v.reader().field(v.root, i) }
 
 // Name is the name of top-level field i.
 func (v *View) Name(i int) (string, error) {
@@ -73,7 +74,7 @@ func (v *View) Find(name string) (int, bool, error) {
 }
 
 // FieldByName decodes the top-level field that Find finds, nil if there is none.
-func (v *View) FieldByName(name string) (*Node, error) {
+func (v *View) FieldByName(name string) (*schema.Node, error) {
 	i, ok, err := v.Find(name)
 	if err != nil || !ok {
 		return nil, err
@@ -83,7 +84,7 @@ func (v *View) FieldByName(name string) (*Node, error) {
 
 // FieldByKind decodes the first top-level field of an internal kind and a basic type, nil if there is none. It decodes no
 // other field.
-func (v *View) FieldByKind(kind string, basic Basic) (*Node, error) {
+func (v *View) FieldByKind(kind string, basic schema.Basic) (*schema.Node, error) {
 	var f schemafb.Field
 	var annotation schemafb.InternalFieldAnnotation
 	ordinary := int64(-1) // the vtable of fields without an annotation, which writers share among them

@@ -1,4 +1,4 @@
-package schema
+package schemawire
 
 import (
 	"encoding/binary"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // TestLookupTable: the examples of docs/format/container.md
@@ -43,10 +45,10 @@ func TestLookupTable(t *testing.T) {
 }
 
 // manyFields is a schema of n fields called f0, f1 …
-func manyFields(n int) *Schema {
-	s := new(Schema)
+func manyFields(n int) *schema.Schema {
+	s := new(schema.Schema)
 	for i := range n {
-		s.Fields = append(s.Fields, &Node{Name: fmt.Sprintf("f%d", i), Basic: Int64, Signed: true, Nullable: true})
+		s.Fields = append(s.Fields, &schema.Node{Name: fmt.Sprintf("f%d", i), Basic: schema.Int64, Signed: true, Nullable: true})
 	}
 	s.Number()
 	return s
@@ -128,14 +130,14 @@ func TestViewReadsTwoOfMany(t *testing.T) {
 }
 
 func TestNestedLookupTables(t *testing.T) {
-	parent := &Node{Name: "s", Basic: Struct}
+	parent := &schema.Node{Name: "s", Basic: schema.Struct}
 	for i := range 12 {
-		parent.Children = append(parent.Children, &Node{Name: fmt.Sprintf("c%d", i), Basic: Boolean})
+		parent.Children = append(parent.Children, &schema.Node{Name: fmt.Sprintf("c%d", i), Basic: schema.Boolean})
 	}
-	few := &Node{Name: "few", Basic: Struct, Children: parent.Children[:9]}
-	unnamed := &Node{Name: "u", Basic: Union, Children: make([]*Node, 12)}
+	few := &schema.Node{Name: "few", Basic: schema.Struct, Children: parent.Children[:9]}
+	unnamed := &schema.Node{Name: "u", Basic: schema.Union, Children: make([]*schema.Node, 12)}
 	for i := range unnamed.Children {
-		unnamed.Children[i] = &Node{Basic: Int8}
+		unnamed.Children[i] = &schema.Node{Basic: schema.Int8}
 	}
 	names, ok := lookupNames(parent)
 	if !ok {
@@ -169,34 +171,34 @@ func TestEveryFeatureOnTheWire(t *testing.T) {
 	}
 }
 
-func everyFeature() *Schema {
-	s := &Schema{Fields: []*Node{
-		{Name: "", Basic: Boolean, Internal: InternalDeletedRecord, Nullable: true},
-		{Name: "at", Basic: DateTime, Internal: InternalIngestionTimestamp, Nullable: true},
-		{Name: "e", Basic: FixedSizeList, FixedSize: 3, Nullable: true, Aliases: []string{"emb", "ж"},
-			Ext: &Extension{Label: "EmbeddingVec", Properties: []ExtensionProperty{
-				{Name: "null", Kind: PropertyNull}, {Name: "s", Kind: PropertyString, Data: []byte("x")},
-				{Name: "j", Kind: PropertyJSON, Data: []byte(`{"a":1}`)}, {Name: "v", Kind: PropertyAnyValue, Data: []byte{0x20, 1}},
+func everyFeature() *schema.Schema {
+	s := &schema.Schema{Fields: []*schema.Node{
+		{Name: "", Basic: schema.Boolean, Internal: schema.InternalDeletedRecord, Nullable: true},
+		{Name: "at", Basic: schema.DateTime, Internal: schema.InternalIngestionTimestamp, Nullable: true},
+		{Name: "e", Basic: schema.FixedSizeList, FixedSize: 3, Nullable: true, Aliases: []string{"emb", "ж"},
+			Ext: &schema.Extension{Label: "EmbeddingVec", Properties: []schema.ExtensionProperty{
+				{Name: "null", Kind: schema.PropertyNull}, {Name: "s", Kind: schema.PropertyString, Data: []byte("x")},
+				{Name: "j", Kind: schema.PropertyJSON, Data: []byte(`{"a":1}`)}, {Name: "v", Kind: schema.PropertyAnyValue, Data: []byte{0x20, 1}},
 			}},
-			Children: []*Node{{Name: "item", Basic: FixedSizeBinary, FixedSize: 2, Ext: &Extension{Label: "bf16"}, Nullable: true}}},
-		{Name: "u", Basic: Union, Nullable: true, Children: []*Node{
-			{Basic: Unit, Nullable: true}, {Name: "g", Basic: Guid, FixedSize: 16, Nullable: true},
-			{Name: "m", Basic: Map, Nullable: true, Children: []*Node{
-				{Basic: String, Nullable: true}, {Basic: Int16, Nullable: true}}}}},
+			Children: []*schema.Node{{Name: "item", Basic: schema.FixedSizeBinary, FixedSize: 2, Ext: &schema.Extension{Label: "bf16"}, Nullable: true}}},
+		{Name: "u", Basic: schema.Union, Nullable: true, Children: []*schema.Node{
+			{Basic: schema.Unit, Nullable: true}, {Name: "g", Basic: schema.Guid, FixedSize: 16, Nullable: true},
+			{Name: "m", Basic: schema.Map, Nullable: true, Children: []*schema.Node{
+				{Basic: schema.String, Nullable: true}, {Basic: schema.Int16, Nullable: true}}}}},
 	}}
 	s.Number()
 	return s
 }
 
 func TestUnmarshalRefuses(t *testing.T) {
-	deep := &Node{Name: "l", Basic: Struct}
-	for range maxDepth {
-		deep = &Node{Name: "l", Basic: Struct, Children: []*Node{deep}}
+	deep := &schema.Node{Name: "l", Basic: schema.Struct}
+	for range schemafb.MaxDepth {
+		deep = &schema.Node{Name: "l", Basic: schema.Struct, Children: []*schema.Node{deep}}
 	}
-	change := func(f func(s *Schema)) []byte {
-		s := &Schema{Fields: []*Node{
-			{Name: "a", Basic: Struct, Children: []*Node{{Name: "b", Basic: Int8, Signed: true}}},
-			{Name: "c", Basic: Guid, FixedSize: 16},
+	change := func(f func(s *schema.Schema)) []byte {
+		s := &schema.Schema{Fields: []*schema.Node{
+			{Name: "a", Basic: schema.Struct, Children: []*schema.Node{{Name: "b", Basic: schema.Int8, Signed: true}}},
+			{Name: "c", Basic: schema.Guid, FixedSize: 16},
 		}}
 		s.Number()
 		f(s)
@@ -210,17 +212,17 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"one byte":         {[]byte{4}, "outside"},
 		"offset outside":   {[]byte{255, 0, 0, 0, 0, 0, 0, 0}, "leads to"},
 		"vtable outside":   {[]byte{4, 0, 0, 0, 255, 255, 255, 127}, "vtable"},
-		"id too large":     {change(func(s *Schema) { s.Fields[1].ID = 3 }), "node number 3 of 3"},
-		"id twice":         {change(func(s *Schema) { s.Fields[1].ID = 1 }), "used twice"},
-		"wrong parent":     {change(func(s *Schema) { s.Fields[1].Parent = 0 }), "parent"},
-		"count too large":  {change(func(s *Schema) { s.Count = maxNodes }), "nodes in"},
-		"count too small":  {change(func(s *Schema) { s.Count = 1 }), "2 fields, but 1 nodes"},
-		"guid of 15 bytes": {change(func(s *Schema) { s.Fields[1].FixedSize = 15 }), "Guid"},
-		"absurd size":      {change(func(s *Schema) { s.Fields[1].Basic, s.Fields[1].FixedSize = FixedSizeBinary, 1<<40 }), "fixed size"},
-		"leaf with child":  {change(func(s *Schema) { s.Fields[0].Basic = Int8 }), "with 1 children"},
-		"invalid UTF-8":    {change(func(s *Schema) { s.Fields[1].Name = "\xff" }), "UTF-8"},
-		"too deep": {change(func(s *Schema) {
-			s.Fields = []*Node{deep}
+		"id too large":     {change(func(s *schema.Schema) { s.Fields[1].ID = 3 }), "node number 3 of 3"},
+		"id twice":         {change(func(s *schema.Schema) { s.Fields[1].ID = 1 }), "used twice"},
+		"wrong parent":     {change(func(s *schema.Schema) { s.Fields[1].Parent = 0 }), "parent"},
+		"count too large":  {change(func(s *schema.Schema) { s.Count = schemafb.MaxNodes }), "nodes in"},
+		"count too small":  {change(func(s *schema.Schema) { s.Count = 1 }), "2 fields, but 1 nodes"},
+		"guid of 15 bytes": {change(func(s *schema.Schema) { s.Fields[1].FixedSize = 15 }), "Guid"},
+		"absurd size":      {change(func(s *schema.Schema) { s.Fields[1].Basic, s.Fields[1].FixedSize = schema.FixedSizeBinary, 1<<40 }), "fixed size"},
+		"leaf with child":  {change(func(s *schema.Schema) { s.Fields[0].Basic = schema.Int8 }), "with 1 children"},
+		"invalid UTF-8":    {change(func(s *schema.Schema) { s.Fields[1].Name = "\xff" }), "UTF-8"},
+		"too deep": {change(func(s *schema.Schema) {
+			s.Fields = []*schema.Node{deep}
 			s.Number()
 		}), "deeper"},
 	} {
@@ -234,7 +236,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := Unmarshal(change(func(s *Schema) { s.Fields[1].Basic = 18 }))
+	_, err := Unmarshal(change(func(s *schema.Schema) { s.Fields[1].Basic = 18 }))
 	if !errors.Is(err, corrupt.ErrUnsupported) {
 		t.Fatalf("%v, want %v", err, corrupt.ErrUnsupported)
 	}
@@ -243,7 +245,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 // TestSlotsLieInTheirTable: a slot that leads past the end of its table is refused, though the buffer goes on there: what
 // it would read belongs to something else.
 func TestSlotsLieInTheirTable(t *testing.T) {
-	s := &Schema{Fields: []*Node{{Name: "a", Basic: Int8, Signed: true}, {Name: "b", Basic: String}}}
+	s := &schema.Schema{Fields: []*schema.Node{{Name: "a", Basic: schema.Int8, Signed: true}, {Name: "b", Basic: schema.String}}}
 	s.Number()
 	for _, entry := range []int{4, 6} { // the field list, and a number
 		b := Marshal(s)
@@ -263,11 +265,11 @@ func TestSlotsLieInTheirTable(t *testing.T) {
 
 // TestSharedTextIsBounded: a buffer whose nodes all use one long name may not grow out of proportion.
 func TestSharedTextIsBounded(t *testing.T) {
-	s := &Schema{Fields: []*Node{{Name: "f", Basic: List, Children: []*Node{nil}}}}
-	long := strings.Repeat("x", maxName)
-	s.Fields[0] = &Node{Name: "f", Basic: Struct}
+	s := &schema.Schema{Fields: []*schema.Node{{Name: "f", Basic: schema.List, Children: []*schema.Node{nil}}}}
+	long := strings.Repeat("x", schemafb.MaxName)
+	s.Fields[0] = &schema.Node{Name: "f", Basic: schema.Struct}
 	for range 2000 {
-		s.Fields[0].Children = append(s.Fields[0].Children, &Node{Name: long, Basic: Boolean})
+		s.Fields[0].Children = append(s.Fields[0].Children, &schema.Node{Name: long, Basic: schema.Boolean})
 	}
 	s.Number()
 	_, err := Unmarshal(Marshal(s))
@@ -362,8 +364,8 @@ func FuzzUnmarshal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !Equal(s, again) {
-			t.Fatalf("Equal(s, again) is false")
+		if !schema.Equal(s, again) {
+			t.Fatalf("schema.Equal(s, again) is false")
 		}
 	})
 }
