@@ -48,7 +48,8 @@ type ExportResult struct {
 const maxExportFiles = 32
 
 // Export writes rows of the table to out, the canonical URL of a file that must not exist, or with PartitionBy of a
-// folder. If anything fails, what was written is deleted again.
+// folder. If anything fails, what was written is deleted again, but for a file whose write has an unknown outcome, which the error names: it may be
+// another's.
 func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*ExportResult, error) {
 	scan := o.ScanOptions
 	scan.ReuseBatches = true // sinks keep no reference to what they are given

@@ -87,6 +87,9 @@ func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
 		return nil, fmt.Errorf("%w: another run has taken the lease %s", ErrConflict, l.at)
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			l.releaseIfTaken(context.WithoutCancel(ctx), record.Attempt)
+		}
 		return nil, err
 	}
 	info, err := t.cat.client.Stat(ctx, l.at+".json")
@@ -95,6 +98,7 @@ func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
 		return nil, fmt.Errorf("%w: lease %s of table %s was taken over before this process used it", ErrLeaseLost, l.at, t.name)
 	}
 	if err != nil {
+		l.release(ctx)
 		return nil, err
 	}
 	l.taken = info.ModTime
@@ -176,6 +180,14 @@ func (l *lease) release(ctx context.Context) {
 func (l *lease) renew(ctx context.Context) error {
 	l.renewals++
 	return l.table.cat.putNote(ctx, l.renewal(l.renewals), leaseRecord{Version: recordVersion, Taken: l.table.cat.opts.Now().UTC()})
+}
+
+// releaseIfTaken releases a lease whose taking was canceled, if its record was written all the same: the next run would wait for nobody.
+func (l *lease) releaseIfTaken(ctx context.Context, attempt string) {
+	var taken leaseRecord
+	if err := l.table.cat.readRecord(ctx, l.at+".json", &taken); err == nil && taken.Attempt == attempt {
+		l.release(ctx)
+	}
 }
 
 func (l *lease) renewal(n int) string { return fmt.Sprintf("%s.renewed-%d.json", l.at, n) }

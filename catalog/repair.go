@@ -104,6 +104,9 @@ func (t *Table) remains(ctx context.Context, faults map[string]bool) ([]Remain, 
 	found := map[string]*Remain{}
 	for _, s := range t.History() {
 		for e, err := range t.Entries(ctx, At{SnapshotID: s.ID}) {
+			if storeError(err) {
+				return nil, err
+			}
 			if err != nil { // of a damaged list or manifest, which is a fault of its own
 				break
 			}

@@ -124,7 +124,9 @@ func newPlan(ctx context.Context, t *catalog.Table, policy Policy, held *Quarant
 		if err != nil {
 			return nil, err
 		}
-		p.sort(ctx, e)
+		if p.sort(ctx, e); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.classes)) {
 		if c := p.classes[key]; c.need == overlapping {
