@@ -173,6 +173,8 @@ func (w *verifiedWriter) Close() error {
 	}
 	same, readErr := w.isThere()
 	switch {
+	case readErr != nil && err == nil: // written, and a refusal to read it proves nothing else
+		return NewError("create", w.url, ErrUnknown, readErr)
 	case readErr != nil:
 		return wrap("create", w.url, errors.Join(err, readErr))
 	case same:
@@ -288,7 +290,7 @@ func (c *Client) ReadBackWrites() { c.readsBack.Store(true) }
 // putUntil reports whether the content is proved to be there. The receipt of a store that is known not to compare uploads with their checksums
 // counts for nothing.
 func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack bool) (proved bool, err error) {
-	doubt := false // an earlier attempt may still be carried out
+	doubt := false // an attempt was carried out, or may still be
 	for t := c.opts.Retry.begin(); ; {
 		receipt := new(Receipt)
 		err := c.put(ctx, url, data, CreateOptions{Receipt: receipt})
@@ -296,6 +298,7 @@ func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack
 		if err == nil && readBack && !proved {
 			err = c.compare(ctx, url, data)
 			proved = err == nil
+			doubt = doubt || err != nil && Class(err) != ErrDamaged // damaged ones are deleted
 		}
 		if err == nil || ctx.Err() != nil {
 			return proved, err
@@ -313,7 +316,7 @@ func (c *Client) putUntil(ctx context.Context, url string, data []byte, readBack
 			doubt = true
 		}
 		if err := t.again(ctx, err); err != nil {
-			if doubt && !outcomeUnknown(err) { // a refusal now proves nothing about the attempt before
+			if doubt && !outcomeUnknown(err) && Class(err) != ErrDamaged { // a refusal now proves nothing about the attempt before
 				return false, NewError("create", url, ErrUnknown, err)
 			}
 			return false, err

@@ -22,7 +22,7 @@ import (
 func (g *ground) canceling() (*Catalog, *blobfake.Canceling) {
 	g.t.Helper()
 	b := blobfake.NewCanceling(memblob.Open(g.bucket))
-	o := Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(), Metadata: blobio.NewClient()}
+	o := Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{})}
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
 		if err := c.MountBucket("mem://"+g.bucket+"/", b); err != nil {
 			g.t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/stats"
@@ -39,7 +39,7 @@ type merger struct {
 	columns        *meta.RootBuilder // the descriptors by columns, where byStripes
 	droppedIndexes int
 	// store takes merged indexes: their objects are written, joinedIndexes of them with indexBytes.
-	store         stripeindex.JoinStore
+	store         *blobio.Client
 	written       []string
 	joinedIndexes int
 	indexBytes    int64

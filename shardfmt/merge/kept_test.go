@@ -336,8 +336,10 @@ func TestReplaceIndexesOfFields(t *testing.T) {
 		}
 	}
 	for _, d := range []*metapb.IndexDescriptor{index("mem://elsewhere/x", "", 0), index("mem://elsewhere/x", "field", 0), index("../x", "", 0), index("out-2.amudai.shard", "", 0)} {
-		if _, err := ReplaceIndexes(ctx, sp, at+"out-2.amudai.shard", in, change(d), Options{}); err == nil {
-			t.Errorf("an index at %s: no error", d.IndexType)
+		for _, c := range []IndexChange{change(d), {AddShard: stripeindex.DescriptorsOf([]*metapb.IndexDescriptor{d})}} {
+			if _, err := ReplaceIndexes(ctx, sp, at+"out-2.amudai.shard", in, c, Options{}); err == nil {
+				t.Errorf("an index at %s: no error", d.IndexType)
+			}
 		}
 	}
 	elsewhere, err := urlresolve.ParsePrefix("mem://elsewhere/")

@@ -208,15 +208,18 @@ func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int)
 		return nil, err
 	}
 	d, objects, err := stripeindex.Join(ctx, m.store, m.out, prefix, in, stripeindex.JoinOptions{Policy: m.options.Policy, Memory: m.options.IndexMemory})
-	for _, o := range objects {
-		m.written = append(m.written, o.URL)
-		m.indexBytes += o.Size
+	if err != nil {
+		m.discardIndex(ctx, prefix)
 	}
 	if errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) {
-		return nil, nil // the objects are listed by nobody
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, o := range objects {
+		m.written = append(m.written, o.URL)
+		m.indexBytes += o.Size
 	}
 	m.joinedIndexes++
 	return d, m.describeNew([]*metapb.IndexDescriptor{d})
@@ -246,6 +249,18 @@ func (m *merger) indexPrefix(number int) (string, error) {
 	}
 	name := strings.TrimSuffix(m.out[strings.LastIndexByte(m.out, '/')+1:], ".amudai.shard")
 	return urlresolve.Resolve(m.out, fmt.Sprintf("%s-%s.index%d-", name, id, number), urlresolve.Policy{})
+}
+
+// discardIndex deletes what there is of an index that was not finished, found by its name: whether an object was written whose write failed, or that could
+// not be read back, is known to the store alone. The context may have ended, so it is not asked.
+func (m *merger) discardIndex(ctx context.Context, prefix string) {
+	ctx = context.WithoutCancel(ctx)
+	for o, err := range m.store.List(ctx, prefix) {
+		if err != nil {
+			return // a collection deletes the rest
+		}
+		_ = m.store.Delete(ctx, o.URL, "")
+	}
 }
 
 // discard deletes what was written for a root that will not be. The context may have ended, so it is not asked.
