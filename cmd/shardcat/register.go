@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
@@ -48,6 +51,7 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata cann
 			if err != nil {
 				return err
 			}
+			a.noteAdopted(t)
 			if a.json {
 				return a.printJSON(r)
 			}
@@ -60,6 +64,20 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata cann
 	allow.add(cmd)
 	cmd.Flags().StringVar(&read, "read-data", "small", "verify the data of shards first: small (up to 16 MiB), all, or least (only columns whose decoding cost is unknown)")
 	return cmd
+}
+
+// noteAdopted notes what it means for other tables that a folder above the vault is adopted: a shard there may refer to their objects.
+func (a *app) noteAdopted(t *catalog.Table) {
+	folders, err := t.Adopted()
+	if err != nil {
+		return // the next command fails with it
+	}
+	for _, folder := range folders {
+		if strings.HasPrefix(t.VaultFolder(), folder) {
+			a.warn(fmt.Sprintf("%s holds the vault, and shards of %s may refer to anything there: gc is refused for the other tables. Shards in a folder of their own, or --copy, avoid that",
+				folder, t.Name()))
+		}
+	}
 }
 
 // readModes are the values of --read-data.
