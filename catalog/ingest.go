@@ -461,6 +461,7 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 			SparseUnions: w.options.SparseUnions, OpaqueDictionaries: w.options.OpaqueDictionaries,
 			DictionaryEntries: w.options.DictionaryEntries, Encodings: w.options.Encodings,
 			FieldIDs: w.fieldIDs, Bloom: w.options.Bloom, Pack: w.options.Pack, Indexes: w.options.Indexes,
+			Choices: w.table.cat.choices.of(w.table),
 		})
 	if err != nil {
 		return nil, err

@@ -114,6 +114,8 @@ type Catalog struct {
 	closers []func() error
 	// groups are the appends that share commits.
 	groups commitGroups
+	// choices are the encodings of small stripes.
+	choices tableChoices
 }
 
 // Open opens a catalog; the SQLite file and its tables are made if they are not there, unless Access states otherwise. With a warehouse on an

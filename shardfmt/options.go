@@ -123,6 +123,8 @@ type WriterOptions struct {
 	Indexes []IndexSpec
 	// Workers is how many fields are encoded at the same time, the number of processors if 0.
 	Workers int
+	// Choices, if not nil, gives small stripes the encodings of those of earlier shards with the same cache, while they fit.
+	Choices *ChoiceCache
 }
 
 // room gives the options in the terms of the package that writes.

@@ -44,6 +44,7 @@ func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema,
 	}
 	s.Number()
 	options := o.room()
+	options.Choices = o.Choices.of(s)
 	var err error
 	if options.Indexes, err = stripeindex.NewBuilders(o.Indexes, s); err != nil {
 		return nil, err

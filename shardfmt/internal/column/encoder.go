@@ -43,6 +43,8 @@ type Options struct {
 	LongBlocks bool
 	// Memory, if not nil, is what the encoders of a stripe leave to those of the next.
 	Memory *Memory
+	// Choices, if not nil, are what encoders of small stripes chose before.
+	Choices *Choices
 }
 
 // Encoder takes the values of one field, and of all below it, for one stripe. Not for concurrent use.
@@ -161,6 +163,7 @@ func (b *base) encoder(noPresence bool) *encode.Encoder {
 	o := b.blocks(noPresence)
 	if !noPresence {
 		o.Tree, o.Hint = b.o.Trees[b.node.ID], b.o.Hints[b.node.ID]
+		o.Choice = b.o.Choices.buffer(choiceKey{b.node.ID, b.o.Profile, false})
 	}
 	return encode.NewEncoder(o)
 }
@@ -169,6 +172,7 @@ func (b *base) encoder(noPresence bool) *encode.Encoder {
 func (b *base) codeEncoder(byValue bool) *encode.Encoder {
 	o := b.blocks(true)
 	o.Ordered = byValue
+	o.Choice = b.o.Choices.buffer(choiceKey{b.node.ID, b.o.Profile, true})
 	return encode.NewEncoder(o)
 }
 

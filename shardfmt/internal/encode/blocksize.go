@@ -225,9 +225,13 @@ func lastBlocks[T simd.Number](e *Encoder, vals []T, valid []byte, size int) []i
 	if !e.small() || size == wideBlock {
 		return e.evenly(len(vals), size)
 	}
-	best, cut := measure(e, vals, valid), 0
-	for _, size := range [...]int{lightBlock, len(vals) &^ (simd.ChunkLen - 1)} {
-		if size >= len(vals) || size == cut {
+	ways := [...]int{len(vals), lightBlock, len(vals) &^ (simd.ChunkLen - 1)}
+	if e.recalled {
+		return e.evenly(len(vals), ways[e.kept.way])
+	}
+	best, way := measure(e, vals, valid), 0
+	for i, size := range ways {
+		if size >= len(vals) || size == ways[way] {
 			continue
 		}
 		total := 0
@@ -235,13 +239,13 @@ func lastBlocks[T simd.Number](e *Encoder, vals []T, valid []byte, size int) []i
 			total += measure(e, vals[at:min(at+size, len(vals))], from(valid, at))
 		}
 		if total < best {
-			best, cut = total, size
+			best, way = total, i
 		}
 	}
-	if cut == 0 {
-		return append(e.last, len(vals))
+	if e.caching {
+		e.kept.way = way
 	}
-	return e.evenly(len(vals), cut)
+	return e.evenly(len(vals), ways[way])
 }
 
 // evenly cuts n values into blocks of a size.

@@ -24,7 +24,7 @@ func (e *Encoder) AppendBytes(dst []byte, data []byte, offsets []int64, fixed in
 	if err != nil {
 		return dst, err
 	}
-	e.chosen = e.planBytes(&s, valid)
+	e.chosen = e.planRecalled(&s, valid)
 	return appendByteTree(dst, &s, e.chosen), nil
 }
 

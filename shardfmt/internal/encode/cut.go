@@ -60,6 +60,9 @@ func CutNumbers[T simd.Number](e *Encoder, vals []T, valid []byte, final bool, e
 		return err
 	}
 	size := flushBlock(e, vals, valid)
+	if final {
+		e.recall(len(vals), len(vals)*simd.SizeOf[T]())
+	}
 	for len(vals)-taken >= size && (!final || len(vals)-taken > generalBlock) {
 		if err := next(size); err != nil {
 			return taken - size, err
@@ -69,12 +72,14 @@ func CutNumbers[T simd.Number](e *Encoder, vals []T, valid []byte, final bool, e
 		return taken, nil
 	}
 	defer func() { e.eager = false }()
-	for _, n := range lastBlocks(e, vals[taken:], from(valid, taken), size) {
-		e.eager = e.small() && n <= generalBlock
+	last := lastBlocks(e, vals[taken:], from(valid, taken), size)
+	for i, n := range last {
+		e.eager, e.atRest = e.small() && n <= generalBlock && !e.recalled, i > 0 && i == len(last)-1
 		if err := next(n); err != nil {
 			return taken - n, err
 		}
 	}
+	e.leave()
 	return taken, nil
 }
 
@@ -117,16 +122,22 @@ func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte
 	defer func() { e.eager = false }()
 	e.borrow()
 	taken := 0
+	if final {
+		e.recall(n, bytesOf(data, offsets, fixed))
+	}
 	for taken < n {
 		size, whole := e.blockEnd(offsets, fixed, taken, n)
 		if !whole && !final {
 			break
 		}
-		e.eager = !whole && e.small()
+		e.eager, e.atRest = e.caching && !e.recalled || !whole && e.small() && !e.recalled, taken > 0 && !whole
 		if err := e.cutBytes(data, offsets, fixed, valid, taken, size, emit); err != nil {
 			return taken, err
 		}
 		taken += size
+	}
+	if final {
+		e.leave()
 	}
 	return taken, nil
 }

@@ -16,6 +16,28 @@ type Encoder struct {
 	*bench
 	// chosen is the plan of the last block, in the memory of the bench.
 	chosen *plan
+	learnt
+	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
+	blockSize, flushes int
+	// measuredWide: wide blocks were chosen by planning one.
+	measuredWide bool
+	// surveyAt is the flush that chooses the size of blocks next, surveyPause how many went by since it was chosen last.
+	surveyAt, surveyPause int
+	// eager: everything is tried, and nothing remembered of it. So are blocks planned for their size alone,
+	// and the last ones of a small buffer.
+	eager, measuring bool
+	// light: the library's Zstd is tried on little only; it takes longer than all else.
+	light bool
+	// trialStep is for how many of the blocks that trials count the block available stands.
+	trialStep uint8
+	// cut is the bytes of values cut into blocks so far.
+	cut int
+	// recalling is the use of Options.Choice for the last values of a small buffer.
+	recalling
+}
+
+// learnt is what earlier blocks have taught.
+type learnt struct {
 	// trials is how dear encodings have fared on earlier blocks.
 	trials trials
 	// The exponent and factor of ALP that served last.
@@ -27,28 +49,14 @@ type Encoder struct {
 	symbols *symbols
 	// textRate is what Zstd's own encoder made of the last text, in 1/1000 of its bytes; 0 before it was called.
 	textRate int
-	// blockSize is the size of numeric blocks that was chosen last, and flushes counts since when.
-	blockSize, flushes int
-	// measuredWide: wide blocks were chosen by planning one.
-	measuredWide bool
-	// surveyAt is the flush that chooses the size of blocks next, surveyPause how many went by since it was chosen last.
-	surveyAt, surveyPause int
-	// The trees of the last blocks of numbers, and of the offsets of byte strings, that were weighed.
-	numbers, offsets *remembered
+	// The trees of the last blocks of numbers, and of the offsets of byte strings, that were weighed; rest is that of the last block of a buffer
+	// of several, while its choices are cached.
+	numbers, offsets, rest *remembered
 	// recordsLost: the encoder of records did worse than the general one; recordsWait is how many blocks go by until both are tried.
 	recordsLost bool
 	recordsWait int
 	// evenWait is how many blocks go by until LZ4 is tried beside a frame of even records.
 	evenWait int
-	// eager: everything is tried, and nothing remembered of it. So are blocks planned for their size alone,
-	// and the last ones of a small buffer.
-	eager, measuring bool
-	// light: the library's Zstd is tried on little only; it takes longer than all else.
-	light bool
-	// trialStep is for how many of the blocks that trials count the block available stands.
-	trialStep uint8
-	// cut is the bytes of values cut into blocks so far.
-	cut int
 }
 
 // NewEncoder makes an encoder for one buffer.
@@ -60,7 +68,7 @@ func NewEncoder(o Options) *Encoder {
 
 // Reset forgets what earlier blocks have taught: the encoder is as new, for another buffer.
 func (e *Encoder) Reset(o Options) {
-	*e = Encoder{o: o, rules: hinted(&profileRules[o.Profile], o.Hint), bench: e.bench, numbers: e.numbers, offsets: e.offsets}
+	*e = Encoder{o: o, rules: hinted(&profileRules[o.Profile], o.Hint), bench: e.bench, learnt: learnt{numbers: e.numbers, offsets: e.offsets}}
 	for _, r := range []*remembered{e.numbers, e.offsets} {
 		if r != nil {
 			r.forget()

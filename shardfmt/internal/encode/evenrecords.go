@@ -132,7 +132,7 @@ func (e *Encoder) planRecordsLZ4(s *byteValues, even *plan) *plan {
 		return even
 	}
 	best := better(even, e.planByteGeneral(s, nil, int(even.cost())+1))
-	if !e.eager && best == even {
+	if e.learns() && best == even {
 		e.evenWait = recordsPause
 	}
 	return best

@@ -224,9 +224,9 @@ func (e *Encoder) planFsst(s *byteValues, offsets *plan, best int) *plan {
 }
 
 // staleRate is how much worse than on its training text a table may do before a new one is trained, in
-// percent. hopelessRate is how much larger than the best, in percent, what an old table makes of a text may be for a new one to be worth
+// percent; staleRateSmall is that of small buffers, whose tables are closer to their texts. hopelessRate is how much larger than the best, in percent, what an old table makes of a text may be for a new one to be worth
 // training: that takes as long as a few texts. At the longest pause between two trials it is trained all the same.
-const staleRate, hopelessRate = 105, 125
+const staleRate, staleRateSmall, hopelessRate = 105, 103, 125
 
 func (e *Encoder) compressFsst(text []byte, best int) []byte {
 	room := take[uint8](&e.arena, 2*len(text))
@@ -240,7 +240,11 @@ func (e *Encoder) compressFsst(text []byte, best int) []byte {
 		}
 		payload := e.table.compress(room[:0], text)
 		hopeless := len(payload)*100/hopelessRate > best && !e.eager && e.rules.general == block.Lz4 && e.trials[block.Fsst][0].losses < maxLosses
-		if len(payload)*1000/len(text)*100 <= e.symbols.rate*staleRate || hopeless {
+		stale := staleRate
+		if e.caching {
+			stale = staleRateSmall
+		}
+		if len(payload)*1000/len(text)*100 <= e.symbols.rate*stale || hopeless {
 			return payload
 		}
 	}

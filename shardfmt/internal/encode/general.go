@@ -102,8 +102,8 @@ func (e *Encoder) compressBelow(text []byte, word, limit int) []byte {
 }
 
 // denseDepth is how many earlier places the exhaustive LZ4 looks at, and denseGain the share of the size, in
-// percent, that it must get below to be worth its time.
-const denseDepth, denseGain = 16, 92
+// percent, that it must get below to be worth its time; denseGainSmall is that of a small buffer, whose time is little.
+const denseDepth, denseGain, denseGainSmall = 16, 92, 99
 
 // denseHope is the share of the size, as a divisor, that the exhaustive LZ4 may save at most of what the quick one makes: where that comes to more
 // than is of use with it, neither is.
@@ -114,7 +114,7 @@ const denseHope = 3
 func (e *Encoder) compressLZ4(text []byte, numbers bool, limit int) []byte {
 	room := take[uint8](&e.arena, 4+lz4Bound(len(text)))
 	binary.LittleEndian.PutUint32(room, uint32(len(text)))
-	if e.measuring || !e.eager && (numbers || !e.rules.dense) {
+	if e.measuring || !e.eager && !e.recalled && (numbers || !e.rules.dense) {
 		return e.lz4.compressBelow(room[:4], text, limit)
 	}
 	if limit = min(limit, math.MaxInt/2); e.eager {
@@ -132,8 +132,11 @@ func (e *Encoder) compressLZ4(text []byte, numbers bool, limit int) []byte {
 	if err != nil || n == 0 {
 		return quick
 	}
-	won := denseLz4
-	if n >= len(quick)*denseGain/100 {
+	won, gain := denseLz4, denseGain
+	if e.caching {
+		gain = denseGainSmall
+	}
+	if n >= len(quick)*gain/100 {
 		won = block.Lz4
 	}
 	e.learn(scope{}, tried, won)

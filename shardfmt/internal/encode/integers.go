@@ -41,6 +41,9 @@ func planWords[U word](e *Encoder, in *input[U], sc scope) *plan {
 		if p := repeat(e, in, sc); p != nil {
 			return p
 		}
+		if e.recalled && sc.shape != raw {
+			e.weighAnew()
+		}
 		sc.shape = nil
 	}
 	best = weigh(e, in, best, sc)
@@ -51,6 +54,7 @@ func planWords[U word](e *Encoder, in *input[U], sc scope) *plan {
 // weigh finds the best of what may be.
 func weigh[U word](e *Encoder, in *input[U], best *plan, sc scope) *plan {
 	vals, k, s := in.vals, in.kind, &in.stats
+	e.tries++
 	var tried codeSet
 	if k == float {
 		best = planFloats(e, vals, best, sc, &tried)

@@ -107,7 +107,7 @@ func (e *Encoder) compressRecords(text []byte) []byte {
 	whole := take[uint8](&e.arena, 4+lz4Bound(len(text)))
 	whole = e.lz4.compress(whole[:4], text)
 	lost := len(whole) < len(records)-len(records)/recordsLoss
-	if !e.eager {
+	if e.learns() {
 		e.recordsLost, e.recordsWait = lost, recordsPause
 	}
 	if lost || e.eager {

@@ -66,4 +66,6 @@ type Options struct {
 	Ordered bool
 	// LongBlocks gives numbers blocks of 8,192 values behind the first eight million: the block map of very many, of which a few are looked up, stays short.
 	LongBlocks bool
+	// Choice, if not nil, is where the encoder of a small buffer finds what the one before it chose, and leaves what it chose.
+	Choice *Choice
 }

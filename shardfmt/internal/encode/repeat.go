@@ -104,19 +104,22 @@ func (r *remembered) shapeOf(p *plan) *shape {
 // planRepeated is planWords for the outermost stream of blocks that come one after the other. The profiles with Zstd weigh every block: their frames
 // follow the values more closely than an outline reports. Nulls are part of the outline by what their slots are filled with.
 func planRepeated[U word](e *Encoder, last **remembered, in *input[U], sc scope) *plan {
-	if e.eager || e.rules.general == block.Zstd || e.o.Profile == Plain {
+	if !e.learns() || e.rules.general == block.Zstd || e.o.Profile == Plain {
 		return planWords(e, in, sc)
+	}
+	if e.atRest && e.caching {
+		last = &e.rest
 	}
 	if *last == nil {
 		*last = new(remembered)
 	}
 	r := *last
-	if r.left > 0 {
+	if r.left > 0 && !e.eager || r.used > 0 && e.recalled {
 		r.left--
 		sc.shape = &r.shapes[0]
 	}
 	p := planWords(e, in, sc)
-	if !p.repeated {
+	if !p.repeated || e.eager {
 		r.keep(p, in.kind)
 	}
 	return p

@@ -70,6 +70,8 @@ type Options struct {
 	Unsearched bool
 	// LongBlocks gives numbers longer blocks, see encode.Options.
 	LongBlocks bool
+	// Choices, if not nil, are the encodings that small stripes of shards of the same schema have.
+	Choices *column.Choices
 
 	bloom map[uint32]float64 // Bloom by node number
 	trees map[uint32]string  // Trees by node number

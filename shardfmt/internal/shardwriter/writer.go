@@ -70,7 +70,7 @@ func New(ctx context.Context, st Store, url string, s *schema.Schema, o Options)
 	w.field = column.Options{
 		Profile: o.Profile, SparseUnions: o.SparseUnions, Stats: o.stats, Trees: o.trees, Pack: o.pack, Opaque: o.opaque, Encodings: o.encodings, Hints: hints(s),
 		DictionaryEntries: o.entries, NoRangeIndex: o.Unsearched, LongBlocks: o.LongBlocks,
-		Memory: new(column.Memory),
+		Memory: new(column.Memory), Choices: o.Choices,
 	}
 	if o.SpillBytes > 0 {
 		w.field.Spill = colstream.NewSpill(o.SpillBytes)

@@ -1,0 +1,34 @@
+package catalog
+
+import (
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/shardfmt"
+)
+
+// mostChoiceCaches bounds the tables for which encodings are kept; one more, and those of all are forgotten.
+const mostChoiceCaches = 16
+
+// tableChoices are the encodings that small stripes of tables were given last by this process.
+type tableChoices struct {
+	mu     sync.Mutex
+	tables map[uuid.UUID]*shardfmt.ChoiceCache
+}
+
+// of gives the cache of a table.
+func (c *tableChoices) of(t *Table) *shardfmt.ChoiceCache {
+	id := t.ice.Metadata().TableUUID()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cache := c.tables[id]
+	if cache == nil {
+		if c.tables == nil || len(c.tables) == mostChoiceCaches {
+			c.tables = make(map[uuid.UUID]*shardfmt.ChoiceCache)
+		}
+		cache = new(shardfmt.ChoiceCache)
+		c.tables[id] = cache
+	}
+	return cache
+}
