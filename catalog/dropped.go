@@ -275,24 +275,30 @@ func btoi(b bool) int {
 	return 0
 }
 
-// forgetDropped deletes the records of a table whose other files are gone, those by which it is found last.
+// onlyRecords lists the records in a vault folder. An object of any other kind is ErrUnsafe.
+func (c *Catalog) onlyRecords(ctx context.Context, folder string) (records []string, err error) {
+	for info, err := range c.client.List(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		if vaultKind(strings.TrimPrefix(info.URL, folder)) != controlObject {
+			return nil, fmt.Errorf("%w: %s still exists", ErrUnsafe, info.URL)
+		}
+		records = append(records, info.URL)
+	}
+	return records, nil
+}
+
+// forgetDropped deletes the records of a table whose other files are gone, those by which it is found last. It deletes none where it refuses.
 func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bool) error {
 	if !execute {
 		return nil
 	}
-	folder := c.vaultFolder(d.TableUUID)
-	for info, err := range c.client.List(ctx, folder) {
-		if err != nil {
-			return err
-		}
-		if vaultKind(strings.TrimPrefix(info.URL, folder)) != controlObject {
-			return fmt.Errorf("%w: %s still exists", ErrUnsafe, info.URL)
-		}
-		if err := c.client.Delete(ctx, info.URL, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-			return err
-		}
+	records, err := c.onlyRecords(ctx, c.vaultFolder(d.TableUUID))
+	if err != nil {
+		return err
 	}
-	for _, at := range []string{c.droppedAt(d.TableUUID), c.begunAt(d.TableUUID)} {
+	for _, at := range append(records, c.droppedAt(d.TableUUID), c.begunAt(d.TableUUID)) {
 		if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return err
 		}

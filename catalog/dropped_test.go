@@ -183,3 +183,29 @@ func TestKilledDrops(t *testing.T) {
 		}
 	}
 }
+
+// TestForgetDroppedRefuses: where another object than records lies in the vault folder of a dropped table, all its records stay.
+func TestForgetDroppedRefuses(t *testing.T) {
+	ctx := context.Background()
+	g := newTimed(t)
+	c := g.catalog(nil)
+	tbl := g.create(c)
+	ingest(t, tbl, IngestOptions{}, rows(0, 10))
+	if err := c.Drop(ctx, tableName); err != nil {
+		t.Fatal(err)
+	}
+	dropped, err := c.Dropped(ctx)
+	if err != nil || len(dropped) != 1 {
+		t.Fatalf("%+v, %v", dropped, err)
+	}
+	all := func() []string {
+		return slices.Concat(objectsBelow(t, c, tbl.VaultFolder()), objectsBelow(t, c, c.droppedFolder()))
+	}
+	before := all()
+	if err := c.forgetDropped(ctx, &dropped[0], true); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("not refused: %v", err)
+	}
+	if after := all(); !slices.Equal(after, before) {
+		t.Errorf("%v is left of %v", after, before)
+	}
+}
