@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +62,7 @@ func (c *Catalog) parts(name Name, o *CreateOptions) (*tableParts, error) {
 	if p.order, err = firstOrder(o, ice); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
-	if err := cmp.Or(checkCodec(o.Properties), checkIndexes(o.Properties, o.Schema)); err != nil {
+	if err := checkProperties(o.Properties, o.Schema); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	p.properties, err = c.tableProperties(o.Properties, notes)

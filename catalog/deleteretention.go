@@ -17,16 +17,21 @@ const RetentionProperty = "shardcat.retention"
 
 // Retention reads the table's retention; 0 if it has none.
 func (t *Table) Retention() (time.Duration, error) {
-	text := t.Properties()[RetentionProperty]
+	d, err := parseRetention(t.Properties()[RetentionProperty])
+	if err != nil {
+		return 0, fmt.Errorf("table %s: %w", t.name, err)
+	}
+	return d, nil
+}
+
+// parseRetention reads the value of RetentionProperty; "" is 0.
+func parseRetention(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
 	d, err := ParseAge(text)
-	if err == nil && d <= 0 {
-		err = fmt.Errorf("must be a positive duration")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%w: table %s: property %s %q: %w", ErrInvalid, t.name, RetentionProperty, text, err)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%w: property %s must be a positive number of days, such as 30d, or a positive duration, such as 36h, not %q", ErrInvalid, RetentionProperty, text)
 	}
 	return d, nil
 }

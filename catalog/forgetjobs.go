@@ -22,18 +22,26 @@ const defaultJobMemory = 90 * 24 * time.Hour
 
 // JobMemory reads the table's job memory; negative for ever.
 func (t *Table) JobMemory() (time.Duration, error) {
-	switch text := t.Properties()[JobMemoryProperty]; text {
+	d, err := parseJobMemory(t.Properties()[JobMemoryProperty])
+	if err != nil {
+		return 0, fmt.Errorf("table %s: %w", t.name, err)
+	}
+	return d, nil
+}
+
+// parseJobMemory reads the value of JobMemoryProperty; negative for ever.
+func parseJobMemory(text string) (time.Duration, error) {
+	switch text {
 	case "":
 		return defaultJobMemory, nil
 	case "forever":
 		return -1, nil
-	default:
-		d, err := ParseAge(text)
-		if err != nil {
-			return 0, fmt.Errorf("%w: table %s: property %s %q: %w, and not forever", ErrInvalid, t.name, JobMemoryProperty, text, err)
-		}
-		return d, nil
 	}
+	d, err := ParseAge(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: property %s must be a number of days, such as 90d, a duration, such as 36h, or forever, not %q", ErrInvalid, JobMemoryProperty, text)
+	}
+	return d, nil
 }
 
 // jobRecords are the records of a run of a job that lie in the vault folder.

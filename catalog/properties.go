@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // guardedProperties hold the table together and are not the caller's to change: the settings of tables of shards, and
@@ -37,7 +38,7 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 			return fmt.Errorf("%w: property %s protects the table's shards", ErrUnsafe, key)
 		}
 	}
-	if err := cmp.Or(checkCodec(set), checkIndexes(set, t.schema.Shard)); err != nil {
+	if err := checkProperties(set, t.schema.Shard); err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	return t.update(ctx, func() (*metaUpdate, error) {
@@ -67,6 +68,13 @@ func (t *Table) SetProperties(ctx context.Context, set map[string]string, remove
 		}
 		return u, nil
 	})
+}
+
+// checkProperties refuses values that are not readable of properties that are read later: ErrInvalid. Package compaction checks its own.
+func checkProperties(set map[string]string, s *schema.Schema) error {
+	_, retention := parseRetention(set[RetentionProperty])
+	_, memory := parseJobMemory(set[JobMemoryProperty])
+	return cmp.Or(retention, memory, checkCodec(set), checkIndexes(set, s))
 }
 
 // columnsWith is columnsProperty as it is after a change of properties; named reports whether those that are set name columns.

@@ -268,6 +268,46 @@ func changed(is, settings map[string]string) (set map[string]string, remove []st
 	return set, remove, CheckProperties(properties)
 }
 
+// SetProperties is catalog.Table.SetProperties that checks settings of compaction among the properties, together with those that the table has:
+// ErrPolicy.
+func SetProperties(ctx context.Context, t *catalog.Table, set map[string]string, remove []string) error {
+	if err := checkChange(t.Properties(), set, remove); err != nil {
+		return err
+	}
+	if err := checkWhere(t, settingsOf(set)); err != nil {
+		return err
+	}
+	return t.SetProperties(ctx, set, remove)
+}
+
+// SetNamespaceProperties is SetProperties for a namespace.
+func SetNamespaceProperties(ctx context.Context, c *catalog.Catalog, namespace string, set map[string]string, remove []string) error {
+	is, err := c.NamespaceProperties(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if err := checkChange(is, set, remove); err != nil {
+		return err
+	}
+	return c.SetNamespaceProperties(ctx, namespace, set, remove)
+}
+
+// checkChange checks the settings that result of a change of properties. A change without settings is not checked.
+func checkChange(is, set map[string]string, remove []string) error {
+	if len(settingsOf(set)) == 0 {
+		return nil
+	}
+	properties := maps.Clone(is)
+	if properties == nil {
+		properties = map[string]string{}
+	}
+	for _, key := range remove {
+		delete(properties, key)
+	}
+	maps.Copy(properties, set)
+	return CheckProperties(properties)
+}
+
 // checkWhere compares a filter and an order with the columns that the table has.
 func checkWhere(t *catalog.Table, settings map[string]string) error {
 	p := Policy{Where: settings["where"], Order: settings["order"]}

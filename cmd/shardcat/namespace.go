@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/shardcat/shardcat/compaction"
 )
 
 func (a *app) namespaceCommand() *cobra.Command {
@@ -101,7 +103,7 @@ func (a *app) namespacePropertyCommand() *cobra.Command {
 				return err
 			}
 			if len(set)+len(remove) > 0 {
-				if err := tables.SetNamespaceProperties(cmd.Context(), args[0], set, remove); err != nil {
+				if err := compaction.SetNamespaceProperties(cmd.Context(), tables, args[0], set, remove); err != nil {
 					return err
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -54,7 +55,7 @@ var alterVerbs = map[string]struct {
 		if err != nil {
 			return err
 		}
-		return t.SetProperties(ctx, set, nil)
+		return compaction.SetProperties(ctx, t, set, nil)
 	}},
 	"partition": {0, -1, func(ctx context.Context, t *catalog.Table, args []string) error { return t.Repartition(ctx, args) }},
 	"order": {1, 1, func(ctx context.Context, t *catalog.Table, args []string) error {
