@@ -47,6 +47,10 @@ type ExportResult struct {
 // when another is needed, and its partition goes on in a further file.
 const maxExportFiles = 32
 
+// maxExportHeld bounds what the open files of an export hold together: two row groups of Parquet. The file that holds most ends its row group; with
+// maxExportFiles open that has 4 MiB or more.
+const maxExportHeld = 128 << 20
+
 // Export writes rows of the table to out, the canonical URL of a file that must not exist, or with PartitionBy of a
 // folder. If anything fails, what was written is deleted again, but for a file whose write has an unknown outcome, which the error names: it may be
 // another's.
@@ -58,7 +62,7 @@ func (t *Table) Export(ctx context.Context, out string, o ExportOptions) (*Expor
 	if err != nil {
 		return nil, err
 	}
-	x := &exporter{client: t.cat.client, out: out, o: &o, fields: p.Fields(), done: &ExportResult{Files: []string{}, Damaged: p.Damaged}}
+	x := &exporter{client: t.cat.client, out: out, o: &o, fields: p.Fields(), done: &ExportResult{Files: []string{}, Damaged: p.Damaged}, limit: maxExportHeld}
 	if err := x.prepare(); err != nil {
 		return nil, err
 	}
@@ -91,6 +95,8 @@ type exporter struct {
 	open     []*exportFile
 	parts    map[string]int
 	done     *ExportResult
+	// limit is maxExportHeld.
+	limit int64
 }
 
 // exportFile is one file on its way up.
@@ -175,10 +181,37 @@ func (x *exporter) add(ctx context.Context, folder string, b arrow.RecordBatch) 
 	if err := x.open[i].sink.Write(b); err != nil {
 		return fmt.Errorf("%s: %w", x.open[i].url, err)
 	}
+	if err := x.fit(); err != nil {
+		return err
+	}
 	if x.done.Rows += b.NumRows(); x.o.Progress != nil {
 		x.o.Progress(x.done.Rows)
 	}
 	return nil
+}
+
+// fit ends row groups until the open files hold no more than the limit.
+func (x *exporter) fit() error {
+	for held, most := x.held(); held > x.limit && most != nil; held, most = x.held() {
+		if err := most.sink.(fileio.GroupedSink).EndGroup(); err != nil {
+			return fmt.Errorf("%s: %w", most.url, err)
+		}
+	}
+	return nil
+}
+
+// held is what the open files hold together, and which of them holds most; nil if none holds anything.
+func (x *exporter) held() (all int64, most *exportFile) {
+	largest := int64(0)
+	for _, f := range x.open {
+		if s, ok := f.sink.(fileio.GroupedSink); ok {
+			n := s.Held()
+			if all += n; n > largest {
+				largest, most = n, f
+			}
+		}
+	}
+	return all, most
 }
 
 // begin starts a file.

@@ -27,6 +27,8 @@ type randomNumbers struct {
 	columns, rows int
 	batches       int
 	random        *rand.Rand
+	// part, if not 0, is how many values the first column has.
+	part uint64
 }
 
 func newRandomNumbers(t *testing.T, columns, rows, batches int) *randomNumbers {
@@ -39,7 +41,7 @@ func newRandomNumbers(t *testing.T, columns, rows, batches int) *randomNumbers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &randomNumbers{s, columns, rows, batches, rand.New(rand.NewPCG(1, 2))}
+	return &randomNumbers{schema: s, columns: columns, rows: rows, batches: batches, random: rand.New(rand.NewPCG(1, 2))}
 }
 
 func (s *randomNumbers) Schema() *schema.Schema { return s.schema }
@@ -53,6 +55,9 @@ func (s *randomNumbers) Next(context.Context) (arrow.RecordBatch, error) {
 		values := make([]int64, s.rows)
 		for i := range values {
 			values[i] = int64(s.random.Uint64())
+			if s.part > 0 && len(columns) == 0 {
+				values[i] = int64(s.random.Uint64N(s.part))
+			}
 		}
 		columns = append(columns, array.NewInt64Data(array.NewData(arrow.PrimitiveTypes.Int64, s.rows,
 			[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(values))}, nil, 0, 0)))
@@ -103,5 +108,68 @@ func TestExportMemory(t *testing.T) {
 	t.Logf("%d calls, %d bytes live at most, a file of %d", calls, most, info.Size())
 	if most > limit {
 		t.Errorf("%d bytes live, want at most %d", most, limit)
+	}
+}
+
+// TestPartitionedExportMemory: the open files of a partitioned export hold no more together than the limit, and lose no rows to it.
+func TestPartitionedExportMemory(t *testing.T) {
+	const columns, rows, parts, limit = 8, 1 << 14, 16, 1 << 20
+	ctx := context.Background()
+	c, dir := openLocal(t)
+	src := newRandomNumbers(t, columns, rows, 4)
+	src.part = parts
+	tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: src.schema, CreateNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tbl.Ingest(ctx, src, IngestOptions{Profile: shardfmt.Plain}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := tbl.Plan(ctx, ScanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x *exporter
+	most, calls := int64(0), 0
+	o := &ExportOptions{Format: fileio.Parquet, PartitionBy: []string{"c0"}, Progress: func(int64) {
+		held, _ := x.held()
+		most, calls = max(most, held), calls+1
+	}}
+	x = &exporter{client: c.client, out: "file://" + filepath.Join(dir, "out"), o: o, fields: p.Fields(), done: &ExportResult{}, limit: limit}
+	if err := x.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	for b, err := range p.Run(ctx, new(ScanStats)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.write(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if most > limit || most < limit/2 || calls < parts {
+		t.Errorf("%d bytes held at most, in %d calls; the limit is %d", most, calls, limit)
+	}
+	back, err := fileio.OpenSource(ctx, c.client, x.done.Files, fileio.SourceOptions{Format: fileio.Parquet, InProcess: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	n := int64(0)
+	for {
+		b, err := back.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += b.NumRows()
+	}
+	if len(x.done.Files) != parts || n != 4*rows || x.done.Rows != n {
+		t.Errorf("%d files, %d rows, %d counted", len(x.done.Files), n, x.done.Rows)
 	}
 }

@@ -68,6 +68,22 @@ func (s *batchSink) Report() *arrowtype.Report {
 	return r
 }
 
+// Held implements GroupedSink; 0 for formats without groups.
+func (s *batchSink) Held() int64 {
+	if p, ok := s.out.(*parquetSink); ok {
+		return p.out.Held()
+	}
+	return 0
+}
+
+// EndGroup implements GroupedSink.
+func (s *batchSink) EndGroup() error {
+	if p, ok := s.out.(*parquetSink); ok {
+		return p.out.EndGroup()
+	}
+	return nil
+}
+
 // Close implements Sink.
 func (s *batchSink) Close() error {
 	err := s.out.Close()

@@ -40,6 +40,15 @@ type Sink interface {
 	Close() error
 }
 
+// GroupedSink is a Sink that holds rows in memory until a group of them ends, as row groups of Parquet do.
+type GroupedSink interface {
+	Sink
+	// Held is about how many bytes of memory the group takes.
+	Held() int64
+	// EndGroup writes the group; the next row begins another.
+	EndGroup() error
+}
+
 // Format is a foreign format, by its name on the command line.
 type Format string
 

@@ -119,6 +119,17 @@ func (w *Writer) each(do func(i int) error) error {
 	})
 }
 
+// Held is about how many bytes of memory the row group takes.
+func (w *Writer) Held() int64 { return w.held() }
+
+// EndGroup writes the row group; without rows it does nothing.
+func (w *Writer) EndGroup() error {
+	if w.err == nil && w.rows > 0 {
+		w.err = w.finish()
+	}
+	return w.err
+}
+
 // held is the memory that the row group takes, but for unfinished pages.
 func (w *Writer) held() (n int64) {
 	for _, e := range w.group {
