@@ -97,6 +97,19 @@ type RegisterResult struct {
 	*CommitResult
 	Shards  []string `json:"shards"`
 	Records int64    `json:"records"`
+	// Unread are the columns of the shards that the table lacks, by their paths: their values are not read, and neither are they if the table gets a column of
+	// that name.
+	Unread []string `json:"unread_columns,omitempty"`
+}
+
+// add counts a shard.
+func (r *RegisterResult) add(d *described) {
+	r.Shards, r.Records = append(r.Shards, d.entry.Path), r.Records+d.entry.Records
+	for _, column := range d.unread {
+		if !slices.Contains(r.Unread, column) {
+			r.Unread = append(r.Unread, column)
+		}
+	}
 }
 
 // Register makes existing shards part of the table, where they lie. Their folders become adopted: read, and
@@ -107,19 +120,19 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 	if o.Copy {
 		return t.registerCopies(ctx, urls, o)
 	}
-	entries, fields, folders, err := t.adoptAll(ctx, urls, o)
+	shards, folders, err := t.adoptAll(ctx, urls, o)
 	if err != nil {
 		return nil, err
 	}
 	out := &RegisterResult{}
-	for _, e := range entries {
-		out.Shards, out.Records = append(out.Shards, e.Path), out.Records+e.Records
+	for _, d := range shards {
+		out.add(d)
 	}
 	j, before, err := t.BeginJob(ctx, jobRegister, o.JobID, nil, func(string) []string { return out.Shards })
 	if before != nil || err != nil {
 		return &RegisterResult{CommitResult: before}, err
 	}
-	out.CommitResult, err = j.register(ctx, entries, fields, folders)
+	out.CommitResult, err = j.register(ctx, shards, folders)
 	if err != nil {
 		j.Fail(ctx, nil)
 		return nil, err
@@ -128,33 +141,32 @@ func (t *Table) Register(ctx context.Context, urls []string, o RegisterOptions) 
 }
 
 // adoptAll describes existing shards, some at a time, and names the folders to adopt.
-func (t *Table) adoptAll(ctx context.Context, urls []string, o RegisterOptions) (entries []*manifest.Entry, fields []*namedFields, folders []string, err error) {
+func (t *Table) adoptAll(ctx context.Context, urls []string, o RegisterOptions) (shards []*described, folders []string, err error) {
 	if folders, err = t.allowedFolders(o.Allow); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	entries, fields = make([]*manifest.Entry, len(urls)), make([]*namedFields, len(urls))
-	found := make([]string, len(urls))
+	shards, found := make([]*described, len(urls)), make([]string, len(urls))
 	err = t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
-		entries[i], fields[i], found[i], err = t.adopt(ctx, branch, urls[i], o)
+		shards[i], found[i], err = t.adopt(ctx, branch, urls[i], o)
 		if err == nil && o.Progress != nil {
 			o.Progress()
 		}
 		return err
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	given := map[string]bool{}
-	for i, e := range entries {
-		if given[e.Path] {
-			return nil, nil, nil, fmt.Errorf("%w: %s is given twice", ErrInvalid, e.Path)
+	for i, d := range shards {
+		if given[d.entry.Path] {
+			return nil, nil, fmt.Errorf("%w: %s is given twice", ErrInvalid, d.entry.Path)
 		}
-		given[e.Path] = true
+		given[d.entry.Path] = true
 		if found[i] != "" {
 			folders = append(folders, found[i])
 		}
 	}
-	return entries, fields, folders, nil
+	return shards, folders, nil
 }
 
 // allowedFolders are folders to adopt besides those of the shards. Another table's are refused: it sweeps them.
@@ -173,8 +185,12 @@ func (t *Table) allowedFolders(allow []urlresolve.Prefix) (folders []string, err
 	return folders, nil
 }
 
-// register commits adopted entries together with the folders they lie in.
-func (j *Job) register(ctx context.Context, entries []*manifest.Entry, fields []*namedFields, folders []string) (*CommitResult, error) {
+// register commits adopted shards together with the folders they lie in.
+func (j *Job) register(ctx context.Context, shards []*described, folders []string) (*CommitResult, error) {
+	entries := make([]*manifest.Entry, len(shards))
+	for i, d := range shards {
+		entries[i] = d.entry
+	}
 	return j.commit(ctx, change{
 		Change: manifest.Change{Operation: table.OpAppend, Add: entries, CheckDuplicates: true},
 		properties: func(current map[string]string) map[string]string {
@@ -183,7 +199,7 @@ func (j *Job) register(ctx context.Context, entries []*manifest.Entry, fields []
 				return nil // validate has refused it
 			}
 			set := adoptedWith(known, folders)
-			if text := namesWith(current[adoptedNamesProperty], fields); text != current[adoptedNamesProperty] {
+			if text := namesWith(current[adoptedNamesProperty], shards); text != current[adoptedNamesProperty] {
 				if set == nil {
 					set = map[string]string{}
 				}
@@ -195,8 +211,8 @@ func (j *Job) register(ctx context.Context, entries []*manifest.Entry, fields []
 			if _, err := t.Adopted(); err != nil {
 				return err
 			}
-			for i, f := range fields {
-				if err := f.check(t, entries[i].Path); err != nil {
+			for _, d := range shards {
+				if err := d.fields.check(t, d.entry.Path); err != nil {
 					return err
 				}
 			}
@@ -249,13 +265,13 @@ func (f *namedFields) check(t *Table, path string) error {
 }
 
 // namesWith is adoptedNamesProperty with the fields that shards have and the table lacks.
-func namesWith(text string, fields []*namedFields) string {
+func namesWith(text string, shards []*described) string {
 	names, err := manifest.ParseAdoptedNames(text)
 	if err != nil {
 		return text // Load has refused it
 	}
-	for _, f := range fields {
-		if f != nil {
+	for _, d := range shards {
+		if f := d.fields; f != nil {
 			if names == nil {
 				names = manifest.AdoptedNames{}
 			}
@@ -266,78 +282,118 @@ func namesWith(text string, fields []*namedFields) string {
 }
 
 // adopt describes an existing shard, and names the folder to adopt, "" if it lies in the table's own.
-func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, o RegisterOptions) (*manifest.Entry, *namedFields, string, error) {
+func (t *Table) adopt(ctx context.Context, client *blobio.Client, url string, o RegisterOptions) (*described, string, error) {
 	path, err := client.Mount(ctx, url)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, "", err
 	}
 	folder, err := urlresolve.Base(path)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, "", err
 	}
 	switch {
 	case t.owns(path):
 		if err := t.checkTombstones(ctx, client, path); err != nil {
-			return nil, nil, "", err
+			return nil, "", err
 		}
 		folder = ""
 	case strings.HasPrefix(path, t.cat.vault+"/"):
-		return nil, nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder; a copy of it can be registered", ErrUnsafe, path)
+		return nil, "", fmt.Errorf("%w: %s belongs to another table's vault folder; a copy of it can be registered", ErrUnsafe, path)
 	}
-	e, _, fields, err := t.describe(ctx, client, path, folder, o)
-	return e, fields, folder, err
+	d, err := t.describe(ctx, client, path, folder, o)
+	return d, folder, err
+}
+
+// described is a shard that is about to become part of the table.
+type described struct {
+	entry *manifest.Entry
+	// ids are the field ids of its nodes, fields those that were found by name, nil if the shard has ids of its own.
+	ids    []int
+	fields *namedFields
+	// unread are the columns that the table lacks.
+	unread []string
 }
 
 // describe opens a shard, refuses it if it would poison the table, and makes its entry, partition included. folder, if not
-// empty, is about to be adopted, as are those that o allows. ids are the field ids of the shard's nodes, and fields those that
-// were found by name, nil if the shard has ids of its own.
-func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, o RegisterOptions) (e *manifest.Entry, ids []int, fields *namedFields, err error) {
+// empty, is about to be adopted, as are those that o allows.
+func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folder string, o RegisterOptions) (*described, error) {
 	allow, err := t.Allowed()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	allow = append(allow, o.Allow...)
 	if folder != "" {
 		more, err := prefixes([]string{folder})
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		allow = append(allow, more...)
 	}
 	shard, err := shardfmt.Open(ctx, client, path, shardfmt.OpenOptions{Allow: allow})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	defer shard.Close()
 	ids, byName, err := t.schema.MapNewShard(ctx, shard)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	if byName {
-		s, err := shard.Schema(ctx)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		fields = &namedFields{s, ids}
-	}
-	e, err = manifest.Describe(ctx, shard, ids)
+	s, err := shard.Schema(ctx)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
+	}
+	out := &described{ids: ids, unread: t.unread(s, ids)}
+	if byName {
+		out.fields = &namedFields{s, ids}
+	}
+	e, err := manifest.Describe(ctx, shard, ids)
+	if err != nil {
+		return nil, err
 	}
 	admit := verify.AdmitOptions{Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
 	if err := verify.AdmitOpen(ctx, client, shard, admit); err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	if folder != "" {
 		e.Flags |= manifest.Adopted
 	}
 	if err := t.proveRequired(ctx, shard, ids, e); err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	spec := t.ice.Spec()
 	e.SpecID = spec.ID()
 	e.Partition, err = manifest.PartitionOf(e, spec, t.schema.Iceberg)
-	return e, ids, fields, err
+	out.entry = e
+	return out, err
+}
+
+// unread are the paths of the columns of a shard, and of members of structs, that the table lacks.
+func (t *Table) unread(s *schema.Schema, ids []int) (paths []string) {
+	var member, below func(path string, n *schema.Node)
+	member = func(path string, n *schema.Node) {
+		if _, known := t.schema.Iceberg.FindFieldByID(ids[n.ID]); known {
+			below(path, n)
+		} else {
+			paths = append(paths, path)
+		}
+	}
+	below = func(path string, n *schema.Node) {
+		visit := below
+		switch n.Basic {
+		case schema.Struct:
+			visit = member
+		case schema.List, schema.FixedSizeList, schema.Map:
+		default:
+			return
+		}
+		for i, c := range n.Children {
+			visit(path+"."+schema.JoinPath(n.ChildName(i)), c)
+		}
+	}
+	for _, n := range manifest.Columns(s) {
+		member(schema.JoinPath(n.Name), n)
+	}
+	return paths
 }
 
 // checkTombstones refuses a shard of the table's own folder that collection has marked for deletion: making it

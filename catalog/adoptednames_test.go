@@ -97,6 +97,43 @@ func TestAdoptedShardsKeepTheirColumns(t *testing.T) {
 	}
 }
 
+// TestRegisterListsUnreadColumns: a registration lists the columns of the shards that the table lacks, once each, in place and of copies.
+func TestRegisterListsUnreadColumns(t *testing.T) {
+	ctx := context.Background()
+	for _, copied := range []bool{false, true} {
+		g := newGround(t)
+		c := g.open(nil, nil)
+		parse := func(text string) *schema.Schema {
+			s, err := schema.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		narrow := parse("id: Int64, s: Struct<x: Int64>, l: List<Struct<x: Int64>>, m: Map<String, Int64>, u: Union<Int64, String>, d: Dynamic")
+		wide := parse("id: Int64, s: Struct<x: Int64, y: Int64>, l: List<Struct<x: Int64, y: Int64>>, m: Map<String, Int64>, u: Union<Int64, String>, d: Dynamic, \"z.z\": Struct<a: Int64>")
+		tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: narrow, CreateNamespace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := func(name string) string { return fmt.Sprintf("mem://%s/elsewhere/%s.amudai.shard", g.bucket, name) }
+		writeShard(t, c, url("same"), narrow, shardfmt.WriterOptions{}, `[{"id":1}]`)
+		for _, name := range []string{"wide", "wide2"} {
+			writeShard(t, c, url(name), wide, shardfmt.WriterOptions{}, `[{"id":2,"s":{"y":1}}]`)
+		}
+		for _, x := range []struct{ shards, want []string }{{[]string{"same"}, nil}, {[]string{"wide", "wide2"}, []string{"s.y", "l.item.y", `z\.z`}}} {
+			var urls []string
+			for _, name := range x.shards {
+				urls = append(urls, url(name))
+			}
+			r, err := tbl.Register(ctx, urls, RegisterOptions{Copy: copied})
+			if err != nil || !slices.Equal(r.Unread, x.want) || len(r.Shards) != len(urls) || r.Records != int64(len(urls)) {
+				t.Errorf("copied: %v: %+v, %v, want %q", copied, r, err, x.want)
+			}
+		}
+	}
+}
+
 // rowTexts are the rows of a scan as JSON.
 func rowTexts(t *testing.T, tbl *Table, o ScanOptions) (out []string) {
 	t.Helper()

@@ -19,6 +19,7 @@ func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOpt
 		return &RegisterResult{CommitResult: before}, err
 	}
 	out, entries, objects := &RegisterResult{}, make([]*manifest.Entry, len(urls)), make([]string, 0, 2*len(urls))
+	shards := make([]*described, len(urls))
 	copies := make([]copying, len(urls))
 	for i := range copies {
 		name := fmt.Sprintf("%s-%04d", j.Attempt(), i+1)
@@ -27,7 +28,9 @@ func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOpt
 		objects = append(objects, copies[i].root, copies[i].data)
 	}
 	err = t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
-		entries[i], err = t.copyIn(ctx, branch, &copies[i], o)
+		if shards[i], err = t.copyIn(ctx, branch, &copies[i], o); err == nil {
+			entries[i] = shards[i].entry
+		}
 		if err == nil && o.Progress != nil {
 			o.Progress()
 		}
@@ -40,8 +43,8 @@ func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOpt
 		j.Fail(ctx, objects)
 		return nil, err
 	}
-	for _, e := range entries {
-		out.Shards, out.Records = append(out.Shards, e.Path), out.Records+e.Records
+	for _, d := range shards {
+		out.add(d)
 	}
 	return out, nil
 }
@@ -50,7 +53,7 @@ func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOpt
 type copying struct{ from, root, data string }
 
 // copyIn copies one shard and describes the copy from what the store gives back.
-func (t *Table) copyIn(ctx context.Context, client *blobio.Client, c *copying, o RegisterOptions) (*manifest.Entry, error) {
+func (t *Table) copyIn(ctx context.Context, client *blobio.Client, c *copying, o RegisterOptions) (*described, error) {
 	from, err := client.Mount(ctx, c.from)
 	if err != nil {
 		return nil, err
@@ -59,13 +62,14 @@ func (t *Table) copyIn(ctx context.Context, client *blobio.Client, c *copying, o
 	if err != nil {
 		return nil, err
 	}
-	is, ids, _, err := t.describe(ctx, client, from, folder, o)
+	d, err := t.describe(ctx, client, from, folder, o)
 	if err != nil {
 		return nil, err
 	}
+	is := d.entry
 	input := merge.Input{URL: from, Size: is.RootBytes}
 	if is.Flags.Has(manifest.Foreign) {
-		input.FieldIDs = ids
+		input.FieldIDs = d.ids
 	}
 	near, err := prefixes([]string{folder})
 	if err != nil {
@@ -90,5 +94,6 @@ func (t *Table) copyIn(ctx context.Context, client *blobio.Client, c *copying, o
 		return nil, fmt.Errorf("%w: %s refers to %d whole objects (external Parquet); register it in place", ErrUnsafe, from, e.Objects-1)
 	}
 	e.SpecID, e.Partition = is.SpecID, is.Partition
-	return e, nil
+	d.entry = e
+	return d, nil
 }

@@ -51,6 +51,9 @@ shards up to 16 MiB is read and verified; of larger ones only what metadata cann
 			if err != nil {
 				return err
 			}
+			if len(r.Unread) > 0 {
+				a.warn(fmt.Sprintf("%s lacks the columns %s: their values are not read", t.Name(), strings.Join(r.Unread, ", ")))
+			}
 			a.noteAdopted(t)
 			if a.json {
 				return a.printJSON(r)

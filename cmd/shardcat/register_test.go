@@ -37,8 +37,14 @@ func TestRegisterNotesAFolderAboveTheVault(t *testing.T) {
 				t.Fatalf("%v: exit %d: %s", args, code, text)
 			}
 		}
+		if text, code := run("table", "create", "narrow", "--schema", "other: Int64"); code != exitDone {
+			t.Fatalf("exit %d: %s", code, text)
+		}
+		if text, code := run(append([]string{"register", "narrow", shard, "--copy"}, c.more...)...); code != exitDone || !strings.Contains(text, "lacks the columns id:") {
+			t.Errorf("exit %d: %s", code, text)
+		}
 		text, code := run(append([]string{"register", "t", shard}, c.more...)...)
-		if code != exitDone || strings.Contains(text, note) != c.above {
+		if code != exitDone || strings.Contains(text, note) != c.above || strings.Contains(text, "lacks the columns") {
 			t.Errorf("%s %v: exit %d: %s", c.shard, c.more, code, text)
 		}
 		if text, code := run("gc", "other", "--execute"); (code != exitDone) != c.above {
