@@ -126,11 +126,8 @@ func TestCreationRangeOfRetention(t *testing.T) {
 		}
 	}
 	for _, retention := range []string{"a while", "0d"} {
-		if err := tbl.SetProperties(ctx, map[string]string{catalog.RetentionProperty: retention}, nil); err != nil {
-			t.Fatal(err)
-		}
-		if plan, err := NewPlan(ctx, tbl, Policy{}); !errors.Is(err, catalog.ErrInvalid) {
-			t.Errorf("retention %q: %+v, %v", retention, plan, err)
+		if err := tbl.SetProperties(ctx, map[string]string{catalog.RetentionProperty: retention}, nil); !errors.Is(err, catalog.ErrInvalid) {
+			t.Errorf("retention %q: %v", retention, err)
 		}
 	}
 }
