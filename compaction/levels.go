@@ -246,10 +246,6 @@ func SetNamespacePolicy(ctx context.Context, c *catalog.Catalog, namespace strin
 
 // changed are the properties to set and to remove for a change of settings that may be made.
 func changed(is, settings map[string]string) (set map[string]string, remove []string, err error) {
-	properties := maps.Clone(is)
-	if properties == nil {
-		properties = map[string]string{}
-	}
 	set = map[string]string{}
 	for name, value := range settings {
 		key := PropertyPrefix + name
@@ -257,15 +253,12 @@ func changed(is, settings map[string]string) (set map[string]string, remove []st
 			return nil, nil, err
 		}
 		if value != "" {
-			set[key], properties[key] = value, value
-			continue
-		}
-		if _, ok := properties[key]; ok {
+			set[key] = value
+		} else if _, ok := is[key]; ok {
 			remove = append(remove, key)
 		}
-		delete(properties, key)
 	}
-	return set, remove, CheckProperties(properties)
+	return set, remove, checkResult(is, set, remove)
 }
 
 // SetProperties is catalog.Table.SetProperties that checks settings of compaction among the properties, together with those that the table has:
@@ -292,15 +285,18 @@ func SetNamespaceProperties(ctx context.Context, c *catalog.Catalog, namespace s
 	return c.SetNamespaceProperties(ctx, namespace, set, remove)
 }
 
-// checkChange checks the settings that result of a change of properties. A change without settings is not checked.
+// checkChange checks the settings that result of a change of properties. A change that sets none is not checked.
 func checkChange(is, set map[string]string, remove []string) error {
 	if len(settingsOf(set)) == 0 {
 		return nil
 	}
-	properties := maps.Clone(is)
-	if properties == nil {
-		properties = map[string]string{}
-	}
+	return checkResult(is, set, remove)
+}
+
+// checkResult checks the settings that result of a change of properties.
+func checkResult(is, set map[string]string, remove []string) error {
+	properties := map[string]string{}
+	maps.Copy(properties, is)
 	for _, key := range remove {
 		delete(properties, key)
 	}
