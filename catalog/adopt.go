@@ -187,10 +187,7 @@ func (t *Table) allowedFolders(allow []urlresolve.Prefix) (folders []string, err
 
 // register commits adopted shards together with the folders they lie in.
 func (j *Job) register(ctx context.Context, shards []*described, folders []string) (*CommitResult, error) {
-	entries := make([]*manifest.Entry, len(shards))
-	for i, d := range shards {
-		entries[i] = d.entry
-	}
+	entries := entriesFor(shards)
 	return j.commit(ctx, change{
 		Change: manifest.Change{Operation: table.OpAppend, Add: entries, CheckDuplicates: true},
 		properties: func(current map[string]string) map[string]string {
@@ -312,6 +309,13 @@ type described struct {
 	fields *namedFields
 	// unread are the columns that the table lacks.
 	unread []string
+}
+
+func entriesFor(shards []*described) (entries []*manifest.Entry) {
+	for _, d := range shards {
+		entries = append(entries, d.entry)
+	}
+	return entries
 }
 
 // describe opens a shard, refuses it if it would poison the table, and makes its entry, partition included. folder, if not

@@ -3,8 +3,6 @@ package catalog
 import (
 	"sync"
 
-	"github.com/google/uuid"
-
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
@@ -14,18 +12,18 @@ const mostChoiceCaches = 16
 // tableChoices are the encodings that small stripes of tables were given last by this process.
 type tableChoices struct {
 	mu     sync.Mutex
-	tables map[uuid.UUID]*shardfmt.ChoiceCache
+	tables map[string]*shardfmt.ChoiceCache
 }
 
 // of gives the cache of a table.
 func (c *tableChoices) of(t *Table) *shardfmt.ChoiceCache {
-	id := t.ice.Metadata().TableUUID()
+	id := t.UUID()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cache := c.tables[id]
 	if cache == nil {
 		if c.tables == nil || len(c.tables) == mostChoiceCaches {
-			c.tables = make(map[uuid.UUID]*shardfmt.ChoiceCache)
+			c.tables = make(map[string]*shardfmt.ChoiceCache)
 		}
 		cache = new(shardfmt.ChoiceCache)
 		c.tables[id] = cache

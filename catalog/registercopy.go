@@ -18,8 +18,7 @@ func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOpt
 	if before != nil || err != nil {
 		return &RegisterResult{CommitResult: before}, err
 	}
-	out, entries, objects := &RegisterResult{}, make([]*manifest.Entry, len(urls)), make([]string, 0, 2*len(urls))
-	shards := make([]*described, len(urls))
+	out, shards, objects := &RegisterResult{}, make([]*described, len(urls)), make([]string, 0, 2*len(urls))
 	copies := make([]copying, len(urls))
 	for i := range copies {
 		name := fmt.Sprintf("%s-%04d", j.Attempt(), i+1)
@@ -28,16 +27,14 @@ func (t *Table) registerCopies(ctx context.Context, urls []string, o RegisterOpt
 		objects = append(objects, copies[i].root, copies[i].data)
 	}
 	err = t.cat.client.Each(ctx, len(urls), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
-		if shards[i], err = t.copyIn(ctx, branch, &copies[i], o); err == nil {
-			entries[i] = shards[i].entry
-		}
+		shards[i], err = t.copyIn(ctx, branch, &copies[i], o)
 		if err == nil && o.Progress != nil {
 			o.Progress()
 		}
 		return err
 	})
 	if err == nil {
-		out.CommitResult, err = j.Append(ctx, entries)
+		out.CommitResult, err = j.Append(ctx, entriesFor(shards))
 	}
 	if err != nil {
 		j.Fail(ctx, objects)
