@@ -130,7 +130,7 @@ func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte
 		if !whole && !final {
 			break
 		}
-		e.eager, e.atRest = e.caching && !e.recalled || !whole && e.small() && !e.recalled, taken > 0 && !whole
+		e.eager, e.atRest = !e.recalled && (e.caching || !whole && e.small()), taken > 0 && !whole
 		if err := e.cutBytes(data, offsets, fixed, valid, taken, size, emit); err != nil {
 			return taken, err
 		}

@@ -86,7 +86,7 @@ func (w *Writer) add(batch arrow.RecordBatch) error {
 		if err := w.encode(batch, from, to); err != nil {
 			return err
 		}
-		if from = to; w.rows == GroupRows || w.held() >= GroupBytes {
+		if from = to; w.rows == GroupRows || w.Held() >= GroupBytes {
 			if err := w.finish(); err != nil {
 				return err
 			}
@@ -119,9 +119,6 @@ func (w *Writer) each(do func(i int) error) error {
 	})
 }
 
-// Held is about how many bytes of memory the row group takes.
-func (w *Writer) Held() int64 { return w.held() }
-
 // EndGroup writes the row group; without rows it does nothing.
 func (w *Writer) EndGroup() error {
 	if w.err == nil && w.rows > 0 {
@@ -130,8 +127,8 @@ func (w *Writer) EndGroup() error {
 	return w.err
 }
 
-// held is the memory that the row group takes, but for unfinished pages.
-func (w *Writer) held() (n int64) {
+// Held is the memory that the row group takes, in bytes, but for unfinished pages.
+func (w *Writer) Held() (n int64) {
 	for _, e := range w.group {
 		n += e.held()
 	}
