@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,18 +21,7 @@ import (
 func (g *ground) canceling() (*Catalog, *blobfake.Canceling) {
 	g.t.Helper()
 	b := blobfake.NewCanceling(memblob.Open(g.bucket))
-	o := Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh", Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{})}
-	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := c.MountBucket("mem://"+g.bucket+"/", b); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-	c, err := Open(context.Background(), o)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	g.t.Cleanup(func() { c.Close() })
-	return c, b
+	return g.over(b, Options{}), b
 }
 
 // canceled is work that is canceled at each of its requests to the store.
@@ -108,12 +96,7 @@ func (w *canceled) once(t *testing.T, g *ground, n int, lost bool) (at string, w
 	case at != "" && !errors.Is(err, context.Canceled) && !(err == nil && w.cleans != nil && w.cleans(at)):
 		t.Errorf("the error is %v", err)
 	}
-	for wait := time.Millisecond; runtime.NumGoroutine() > resting; wait *= 2 {
-		if wait > 5*time.Second {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), resting)
-		}
-		time.Sleep(wait)
-	}
+	blobfake.AwaitGoroutines(t, resting)
 	if wrote = b.Writes() > 0; wrote || at == "" {
 		w.holds(t, g.load(g.open(nil, nil)))
 	}

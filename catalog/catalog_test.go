@@ -49,17 +49,29 @@ var grounds struct {
 // open opens the catalog; with a killer, everything it does passes through it.
 func (g *ground) open(killer *crashtest.Killer, wrap func(icecatalog.Catalog) icecatalog.Catalog) *Catalog {
 	g.t.Helper()
-	o := Options{
-		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), wrap: wrap,
+	if killer == nil {
+		return g.over(nil, Options{wrap: wrap})
 	}
-	if killer != nil {
-		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-			if err := s.MountBucket("mem://"+g.bucket+"/", &crashtest.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
-				g.t.Fatal(err)
-			}
+	return g.over(&crashtest.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}, Options{wrap: killed(killer)})
+}
+
+// killed makes the requests to an Iceberg catalog pass through a killer.
+func killed(killer *crashtest.Killer) func(icecatalog.Catalog) icecatalog.Catalog {
+	return func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
+}
+
+// over opens the catalog over a bucket in place of the ground's own, if there is one.
+func (g *ground) over(bucket blobio.Bucket, o Options) *Catalog {
+	g.t.Helper()
+	o.URI, o.Warehouse = "sqlite:"+filepath.Join(g.dir, "catalog.db"), "mem://"+g.bucket+"/wh"
+	o.Client, o.Metadata = blobio.NewClient(blobio.ClientOptions{}), blobio.NewClient(blobio.ClientOptions{})
+	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
+		if bucket == nil {
+			break
 		}
-		o.wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
+		if err := s.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
+			g.t.Fatal(err)
+		}
 	}
 	c, err := Open(context.Background(), o)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/apache/iceberg-go"
-	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -39,28 +37,11 @@ func newTimed(t *testing.T) *timed {
 
 func (g *timed) catalog(killer *crashtest.Killer) *Catalog {
 	g.t.Helper()
-	o := Options{
-		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: g.clock.Now,
+	b := &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}
+	if killer == nil {
+		return g.over(b, Options{Now: g.clock.Now})
 	}
-	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-		var b blobio.Bucket = &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}
-		if killer != nil {
-			b = &crashtest.Bucket{Bucket: b, Killer: killer}
-		}
-		if err := s.MountBucket("mem://"+g.bucket+"/", b); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-	if killer != nil {
-		o.wrap = func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} }
-	}
-	c, err := Open(context.Background(), o)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	g.t.Cleanup(func() { c.Close() })
-	return c
+	return g.over(&crashtest.Bucket{Bucket: b, Killer: killer}, Options{Now: g.clock.Now, wrap: killed(killer)})
 }
 
 const day = 24 * time.Hour

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -153,21 +152,7 @@ func TestEverythingAJobNamesIsLive(t *testing.T) {
 func (g *timed) faulty() (*Catalog, *blobfake.Faulty) {
 	g.t.Helper()
 	bucket := blobfake.NewFaulty(g.t, &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}, "")
-	o := Options{
-		URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: g.clock.Now,
-	}
-	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := s.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-	c, err := Open(context.Background(), o)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	g.t.Cleanup(func() { c.Close() })
-	return c, bucket
+	return g.over(bucket, Options{Now: g.clock.Now}), bucket
 }
 
 // TestAnyFailedReadEndsACollection: a denied request proves nothing about its object. Each request of a plan is denied once, for a table

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,19 +38,7 @@ func (b *timeless) List(ctx context.Context, prefix string, o blobio.ListOptions
 func timelessCatalog(t *testing.T, g *timed) (*Catalog, *timeless) {
 	t.Helper()
 	b := &timeless{Bucket: fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}}
-	o := Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: "mem://" + g.bucket + "/wh",
-		Client: blobio.NewClient(blobio.ClientOptions{}), Metadata: blobio.NewClient(blobio.ClientOptions{}), Now: g.clock.Now}
-	for _, client := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := client.MountBucket("mem://"+g.bucket+"/", b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c, b
+	return g.over(b, Options{Now: g.clock.Now}), b
 }
 
 // TestLeaseOfUnknownAgeHolds: on a store that gives no times a lease lasts as long as its record and its renewals say, and ends then.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
-	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/testkit/blobfake"
@@ -41,17 +39,8 @@ func TestCanceledPlan(t *testing.T) {
 	}
 	shards := 0
 	for n := 1; ; n++ {
-		bucket, o := blobfake.NewCanceling(memblob.Open(g.bucket)), g.options()
-		for _, c := range []*blobio.Client{o.Client, o.Metadata} {
-			if err := c.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c, err := catalog.Open(ctx, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		bucket := blobfake.NewCanceling(memblob.Open(g.bucket))
+		c := g.over(bucket, g.options())
 		tbl, err := c.Load(ctx, name)
 		if err != nil {
 			t.Fatal(err)
@@ -75,11 +64,6 @@ func TestCanceledPlan(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || plan != nil || len(late) > 0 {
 			t.Fatalf("canceled at request %d (%s): %+v, %v, then %v", n, at, plan, err, late)
 		}
-		for wait := time.Millisecond; runtime.NumGoroutine() > resting; wait *= 2 {
-			if wait > 5*time.Second {
-				t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), resting)
-			}
-			time.Sleep(wait)
-		}
+		blobfake.AwaitGoroutines(t, resting)
 	}
 }

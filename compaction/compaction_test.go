@@ -66,13 +66,23 @@ func (g *ground) options() catalog.Options {
 func (g *ground) open(killer *crashtest.Killer) *catalog.Catalog {
 	g.t.Helper()
 	o := g.options()
-	if killer != nil {
-		for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-			if err := s.MountBucket("mem://"+g.bucket+"/", &crashtest.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}); err != nil {
-				g.t.Fatal(err)
-			}
+	if killer == nil {
+		return g.over(nil, o)
+	}
+	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} })
+	return g.over(&crashtest.Bucket{Bucket: memblob.Open(g.bucket), Killer: killer}, o)
+}
+
+// over opens a catalog over a bucket in place of the ground's own, if there is one.
+func (g *ground) over(bucket blobio.Bucket, o catalog.Options) *catalog.Catalog {
+	g.t.Helper()
+	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
+		if bucket == nil {
+			break
 		}
-		icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { return &crashtest.Catalog{Catalog: c, Killer: killer} })
+		if err := s.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
+			g.t.Fatal(err)
+		}
 	}
 	c, err := catalog.Open(ctx, o)
 	if err != nil {
@@ -85,19 +95,8 @@ func (g *ground) open(killer *crashtest.Killer) *catalog.Catalog {
 // openFaulty opens the catalog over a store whose requests go wrong by a script.
 func (g *ground) openFaulty() (*catalog.Catalog, *blobfake.Faulty) {
 	g.t.Helper()
-	o := g.options()
 	bucket := blobfake.NewFaulty(g.t, memblob.Open(g.bucket), "")
-	for _, s := range []*blobio.Client{o.Client, o.Metadata} {
-		if err := s.MountBucket("mem://"+g.bucket+"/", bucket); err != nil {
-			g.t.Fatal(err)
-		}
-	}
-	c, err := catalog.Open(ctx, o)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	g.t.Cleanup(func() { c.Close() })
-	return c, bucket
+	return g.over(bucket, g.options()), bucket
 }
 
 func (g *ground) load(killer *crashtest.Killer) *catalog.Table {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"io"
 	"iter"
+	"runtime"
 	"sync"
+	"testing"
+	"time"
 
 	"github.com/shardcat/shardcat/blobio"
 )
@@ -155,3 +158,14 @@ func (c *Canceling) Delete(ctx context.Context, key string, opts blobio.DeleteOp
 
 // Close implements blobio.Bucket.
 func (c *Canceling) Close() error { return c.bucket.Close() }
+
+// AwaitGoroutines waits until no more than n goroutines run, as many as before work that was canceled, and fails the test if others stay for seconds.
+func AwaitGoroutines(t testing.TB, n int) {
+	t.Helper()
+	for wait := time.Millisecond; runtime.NumGoroutine() > n; wait *= 2 {
+		if wait > 5*time.Second {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), n)
+		}
+		time.Sleep(wait)
+	}
+}
