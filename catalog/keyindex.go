@@ -216,7 +216,7 @@ func (x *keyIndex) open(ctx context.Context) error {
 	return x.table.cat.client.Each(ctx, len(x.files), func(ctx context.Context, client *blobio.Client, i int) (err error) {
 		if x.files[i] == nil && x.bad[i] == nil {
 			l := &x.state.Levels[i]
-			if x.files[i], err = keyindex.Open(ctx, client, x.table.VaultFolder()+l.Object, x.state, l); err != nil {
+			if x.files[i], err = x.state.OpenLevel(ctx, client, x.table.VaultFolder()+l.Object, l); err != nil {
 				x.spoil(i, err)
 			}
 		}

@@ -485,7 +485,7 @@ func (b *keyIndexBuild) writeLevel(ctx context.Context, object string, added *ke
 				b.old.spoil(i, err)
 			}
 		}
-		f, err := keyindex.Open(ctx, keyindex.Windowed(t.cat.client), t.VaultFolder()+l.Object, b.old.state, l)
+		f, err := b.old.state.OpenLevel(ctx, keyindex.Windowed(t.cat.client), t.VaultFolder()+l.Object, l)
 		if err != nil {
 			spoil(err)
 			return errors.Join(errSpoilt, err)
@@ -503,7 +503,7 @@ func (b *keyIndexBuild) writeLevel(ctx context.Context, object string, added *ke
 	}
 	l := keyindex.Level{Object: object, Name: uuid.NewString()}
 	b.writes = append(b.writes, t.VaultFolder()+object)
-	err := keyindex.Write(ctx, t.cat.client, t.VaultFolder()+object, b.state, &l, keyindex.Merge(sources, func(u uint32) bool { return b.live[u] }))
+	err := b.state.WriteLevel(ctx, t.cat.client, t.VaultFolder()+object, &l, keyindex.Merge(sources, func(u uint32) bool { return b.live[u] }))
 	if spoilt {
 		return errors.Join(errSpoilt, err)
 	}

@@ -162,11 +162,17 @@ func (c *counts) add(e *manifest.Entry) {
 	c.stored += e.StoredBytes
 }
 
-func (v *tableVerifier) found(kind FaultKind, shard, object string, offset int64, format string, args ...any) {
+// faultPlace is an object that may have a fault, the kind of fault that is one in it, and the shard that it belongs to, "" for none.
+type faultPlace struct {
+	kind          FaultKind
+	shard, object string
+}
+
+func (v *tableVerifier) found(at faultPlace, offset int64, format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.out.Errors = append(v.out.Errors, TableFault{Kind: kind, Shard: shard,
-		Finding: corrupt.Finding{Object: object, Offset: offset, What: fmt.Sprintf(format, args...)}})
+	v.out.Errors = append(v.out.Errors, TableFault{Kind: at.kind, Shard: at.shard,
+		Finding: corrupt.Finding{Object: at.object, Offset: offset, What: fmt.Sprintf(format, args...)}})
 }
 
 // metadata goes through the snapshots.
@@ -186,7 +192,7 @@ func (v *tableVerifier) metadata(ctx context.Context) error {
 	}
 	for name, ref := range md.Refs() {
 		if md.SnapshotByID(ref.SnapshotID) == nil {
-			v.found(faultMetadata, "", v.table.MetadataLocation(), -1, "ref %s refers to snapshot %d, which is missing", name, ref.SnapshotID)
+			v.found(faultPlace{kind: faultMetadata, object: v.table.MetadataLocation()}, -1, "ref %s refers to snapshot %d, which is missing", name, ref.SnapshotID)
 		}
 	}
 	return nil
@@ -204,24 +210,27 @@ func (v *tableVerifier) metadataFile(ctx context.Context) error {
 		_, err = checkedMetadata(at, text, v.table.cat.opts.metadataMemory())
 	}
 	if err != nil {
-		return v.unreadable(err, faultMetadata, "", at)
+		return v.unreadable(err, faultPlace{kind: faultMetadata, object: at})
 	}
 	return nil
 }
 
 // unreadable takes damage and absence for a finding, anything else is an error: what can't be looked at now may be
 // whole.
-func (v *tableVerifier) unreadable(err error, kind FaultKind, shard, object string) error {
+func (v *tableVerifier) unreadable(err error, at faultPlace) error {
 	var damage *corrupt.Error
 	switch {
 	case errors.As(err, &damage):
-		v.found(kind, shard, cmp.Or(damage.Object, object), damage.Offset, "%s", damage.What)
+		at.object = cmp.Or(damage.Object, at.object)
+		v.found(at, damage.Offset, "%s", damage.What)
 		return nil
 	case errors.Is(err, blobio.ErrNotFound):
-		v.found(lost(kind), shard, object, -1, "the object is missing")
+		at.kind = lost(at.kind)
+		v.found(at, -1, "the object is missing")
 		return nil
 	case errors.Is(err, blobio.ErrRange):
-		v.found(lost(kind), shard, object, -1, "the object is shorter than its references")
+		at.kind = lost(at.kind)
+		v.found(at, -1, "the object is shorter than its references")
 		return nil
 	}
 	return err
@@ -251,7 +260,7 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 		if storeError(err) {
 			return err
 		}
-		v.found(faultMetadata, "", cmp.Or(s.ManifestList, t.MetadataLocation()), -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
+		v.found(faultPlace{kind: faultMetadata, object: cmp.Or(s.ManifestList, t.MetadataLocation())}, -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
 		return nil
 	}
 	var live counts
@@ -273,7 +282,7 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 // summary reports where the totals of a snapshot are not those of its entries.
 func (v *tableVerifier) summary(s *table.Snapshot, live counts) {
 	for _, fault := range summaryFaults(s, live) {
-		v.found(faultMetadata, "", v.table.MetadataLocation(), -1, "%s", fault)
+		v.found(faultPlace{kind: faultMetadata, object: v.table.MetadataLocation()}, -1, "%s", fault)
 	}
 }
 
@@ -306,7 +315,7 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 		if storeError(err) {
 			return live, false, err
 		}
-		v.found(faultMetadata, "", m.FilePath(), -1, "the manifest can't be read: %v", err)
+		v.found(faultPlace{kind: faultMetadata, object: m.FilePath()}, -1, "the manifest can't be read: %v", err)
 		return live, false, nil
 	}
 	var added, existing, deleted int32
@@ -325,7 +334,7 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 		v.shards[entry.Path] = entry
 	}
 	if added != m.AddedDataFiles() || existing != m.ExistingDataFiles() || deleted != m.DeletedDataFiles() {
-		v.found(faultMetadata, "", m.FilePath(), -1, "it has %d added, %d existing and %d deleted entries; the manifest list says %d, %d and %d",
+		v.found(faultPlace{kind: faultMetadata, object: m.FilePath()}, -1, "it has %d added, %d existing and %d deleted entries; the manifest list says %d, %d and %d",
 			added, existing, deleted, m.AddedDataFiles(), m.ExistingDataFiles(), m.DeletedDataFiles())
 	}
 	v.manifests[m.FilePath()] = live
@@ -378,7 +387,7 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 		return err
 	}
 	if err := checkPlace(e.Path, allow); err != nil {
-		v.found(faultEntry, e.Path, e.Path, -1, "%v", err)
+		v.found(faultPlace{faultEntry, e.Path, e.Path}, -1, "%v", err)
 		return nil
 	}
 	intact, err := v.describe(ctx, client, e, allow, sizes)
@@ -388,10 +397,10 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 	r, err := verify.Shard(ctx, client, e.Path, verify.Options{Policy: urlresolve.Policy{Allow: allow},
 		Progress: v.o.Progress, MaxMemory: t.cat.opts.MaxMemory})
 	if err != nil {
-		return v.unreadable(err, faultShard, e.Path, e.Path)
+		return v.unreadable(err, faultPlace{faultShard, e.Path, e.Path})
 	}
 	for _, f := range r.Errors {
-		v.found(faultShard, e.Path, f.Object, f.Offset, "%s", f.What)
+		v.found(faultPlace{faultShard, e.Path, f.Object}, f.Offset, "%s", f.What)
 	}
 	v.count(func(out *VerifyResult) {
 		out.ShardsRead++

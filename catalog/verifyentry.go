@@ -49,18 +49,18 @@ func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *
 		return false, err
 	}
 	if size < 0 {
-		v.found(faultLost, e.Path, e.Path, -1, "the root is missing")
+		v.found(faultPlace{faultLost, e.Path, e.Path}, -1, "the root is missing")
 		return false, nil
 	}
 	if size != e.RootBytes {
-		v.found(faultEntry, e.Path, e.Path, -1, "the root has %d bytes, its entry says %d", size, e.RootBytes)
+		v.found(faultPlace{faultEntry, e.Path, e.Path}, -1, "the root has %d bytes, its entry says %d", size, e.RootBytes)
 	}
 	is, objects, err := v.table.describeShard(ctx, client, e.Path, size, allow)
 	if err != nil {
-		return false, v.unreadable(err, faultShard, e.Path, e.Path)
+		return false, v.unreadable(err, faultPlace{faultShard, e.Path, e.Path})
 	}
 	for _, what := range differences(e, is) {
-		v.found(faultEntry, e.Path, e.Path, -1, "%s", what)
+		v.found(faultPlace{faultEntry, e.Path, e.Path}, -1, "%s", what)
 	}
 	intact = true
 	for _, url := range slices.Sorted(maps.Keys(objects)) {
@@ -69,10 +69,10 @@ func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *
 		case err != nil:
 			return false, err
 		case size < 0:
-			v.found(faultLost, e.Path, url, -1, "an object that the shard refers to is missing")
+			v.found(faultPlace{faultLost, e.Path, url}, -1, "an object that the shard refers to is missing")
 			intact = false
 		case size < objects[url]:
-			v.found(faultLost, e.Path, url, size, "the object ends here, but the shard refers to bytes up to %d", objects[url])
+			v.found(faultPlace{faultLost, e.Path, url}, size, "the object ends here, but the shard refers to bytes up to %d", objects[url])
 			intact = false
 		}
 	}

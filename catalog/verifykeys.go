@@ -33,16 +33,16 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 		return nil
 	}
 	if err != nil {
-		return v.unreadable(err, faultIndex, "", url)
+		return v.unreadable(err, faultPlace{kind: faultIndex, object: url})
 	}
 	var files []*keyindex.File
 	for i := range x.state.Levels {
 		l := &x.state.Levels[i]
 		url := t.VaultFolder() + l.Object
 		v.out.Objects++
-		f, err := keyindex.Open(ctx, v.client, url, x.state, l)
+		f, err := x.state.OpenLevel(ctx, v.client, url, l)
 		if err != nil {
-			if err := v.unreadable(err, faultIndex, "", url); err != nil {
+			if err := v.unreadable(err, faultPlace{kind: faultIndex, object: url}); err != nil {
 				return err
 			}
 			continue
@@ -53,13 +53,13 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 		}
 		r, err := f.Verify(ctx)
 		if err != nil {
-			if err := v.unreadable(err, faultIndex, "", url); err != nil {
+			if err := v.unreadable(err, faultPlace{kind: faultIndex, object: url}); err != nil {
 				return err
 			}
 			continue
 		}
 		for _, e := range r.Errors {
-			v.found(faultIndex, "", url, e.Offset, "%s", e.What)
+			v.found(faultPlace{kind: faultIndex, object: url}, e.Offset, "%s", e.What)
 		}
 		v.out.Bytes += r.Bytes
 		v.out.UnprotectedBytes += r.UnprotectedBytes
@@ -101,7 +101,7 @@ func (v *tableVerifier) keyRows(ctx context.Context, x *keyIndex, files []*keyin
 	made := keyindex.NewBuilder()
 	defer made.Close()
 	if _, err := b.readKeys(ctx, made); err != nil {
-		return v.unreadable(err, faultIndex, "", url)
+		return v.unreadable(err, faultPlace{kind: faultIndex, object: url})
 	}
 	sources := make([]iter.Seq2[[]byte, error], len(files))
 	for i, f := range files {
@@ -110,10 +110,10 @@ func (v *tableVerifier) keyRows(ctx context.Context, x *keyIndex, files []*keyin
 	have := keyindex.Merge(sources, func(u uint32) bool { return wanted[u] != "" })
 	n, first, err := keyindex.Missing(have, made.Sorted())
 	if err != nil {
-		return v.unreadable(err, faultIndex, "", url)
+		return v.unreadable(err, faultPlace{kind: faultIndex, object: url})
 	}
 	if n > 0 {
-		v.found(faultIndex, "", url, -1, "the index lacks %d rows that it covers, the first is record %d of a stripe of %s: drop the index and add it again", n, first.Row, wanted[first.Unit])
+		v.found(faultPlace{kind: faultIndex, object: url}, -1, "the index lacks %d rows that it covers, the first is record %d of a stripe of %s: drop the index and add it again", n, first.Row, wanted[first.Unit])
 	}
 	return nil
 }

@@ -39,13 +39,13 @@ func TestVerifyFindsKeyIndexesThatLackRows(t *testing.T) {
 
 	state := stateOf(t, tbl)
 	folder, old := tbl.VaultFolder(), state.Levels[0]
-	f, err := keyindex.Open(ctx, tbl.cat.client, folder+old.Object, state, &old)
+	f, err := state.OpenLevel(ctx, tbl.cat.client, folder+old.Object, &old)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lying := keyindex.Level{Object: "data/lying.amudai.layer", Name: old.Name}
 	n := 0
-	err = keyindex.Write(ctx, tbl.cat.client, folder+lying.Object, state, &lying, func(yield func([]byte, error) bool) {
+	err = state.WriteLevel(ctx, tbl.cat.client, folder+lying.Object, &lying, func(yield func([]byte, error) bool) {
 		for row, err := range f.All(ctx) {
 			if n++; n%100 != 0 && !yield(row, err) {
 				return

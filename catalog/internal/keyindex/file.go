@@ -33,8 +33,8 @@ type Store interface {
 	Create(ctx context.Context, url string, o blobio.CreateOptions) (blobio.Writer, error)
 }
 
-// Write writes rows, which are sorted, as a level, and notes in l how many rows and bytes it has.
-func Write(ctx context.Context, st Store, url string, s *State, l *Level, rows iter.Seq2[[]byte, error]) error {
+// WriteLevel writes rows, which are sorted, as a level of the index, and notes in l how many rows and bytes it has.
+func (s *State) WriteLevel(ctx context.Context, st Store, url string, l *Level, rows iter.Seq2[[]byte, error]) error {
 	to, err := st.Create(ctx, url, blobio.CreateOptions{})
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ type File struct {
 	url string
 }
 
-// Open opens a level, one request, and makes sure that it is the one that the state names.
-func Open(ctx context.Context, st fileformat.Store, url string, s *State, l *Level) (*File, error) {
+// OpenLevel opens a level, one request, and makes sure that it is the one that the state names.
+func (s *State) OpenLevel(ctx context.Context, st fileformat.Store, url string, l *Level) (*File, error) {
 	f, err := layer.Open(ctx, st, url, nil)
 	if err != nil {
 		return nil, err
