@@ -43,7 +43,7 @@ func (t *Table) CommitShards(ctx context.Context, branch, jobID string, runs []s
 		}
 		return out
 	}
-	j, before, err := t.beginJobOn(ctx, branch, JobAppend, jobID, nil, outputs)
+	j, before, err := t.beginJob(ctx, jobStart{branch: branch, kind: JobAppend, id: jobID, outputs: outputs})
 	if err != nil {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	if o.keyed() {
 		return t.ingestKeyed(ctx, src, project, o)
 	}
-	j, before, err := t.beginJobOn(ctx, o.Ref, JobAppend, o.JobID, nil, t.Outputs)
+	j, before, err := t.beginJob(ctx, jobStart{branch: o.Ref, kind: JobAppend, id: o.JobID, outputs: t.Outputs})
 	if before != nil || err != nil {
 		return &IngestResult{CommitResult: before, Shards: []string{}}, err
 	}

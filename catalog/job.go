@@ -99,14 +99,21 @@ const maxJobID = 128
 // is delivered again; one that no other job has is made if it is empty. If the job was committed before, the result is nil
 // and that commit. outputs may name objects by prefix, see JobRecord.
 func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *CommitResult, error) {
-	return t.beginJobOn(ctx, "", kind, id, inputs, outputs)
+	return t.beginJob(ctx, jobStart{kind: kind, id: id, inputs: inputs, outputs: outputs})
 }
 
-// beginJobOn is BeginJob for a change of a branch, "" for main.
-func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs []string, outputs func(attempt string) []string) (*Job, *CommitResult, error) {
-	named := id != ""
+// jobStart is what BeginJob is told, and the branch that the job is to change, "" for main.
+type jobStart struct {
+	branch, kind, id string
+	inputs           []string
+	outputs          func(attempt string) []string
+}
+
+// beginJob is BeginJob for a change of any branch.
+func (t *Table) beginJob(ctx context.Context, s jobStart) (*Job, *CommitResult, error) {
+	id, named := s.id, s.id != ""
 	if !named {
-		if id = uuid.NewString(); kind == JobCompact {
+		if id = uuid.NewString(); s.kind == JobCompact {
 			id = compactionPrefix + id
 		}
 	}
@@ -116,12 +123,12 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	if err := t.within(ctx).checkWritable(); err != nil {
 		return nil, nil, err
 	}
-	branch, err := t.writableBranch(branch)
+	branch, err := t.writableBranch(s.branch)
 	if err != nil {
 		return nil, nil, err
 	}
 	var claimed chan error
-	if !named && kind == JobAppend && t.claimedBefore() {
+	if !named && s.kind == JobAppend && t.claimedBefore() {
 		claimed = t.claimLater(ctx, t.branch(branch))
 	} else if err := t.claim(ctx, t.branch(branch)); err != nil {
 		return nil, nil, err
@@ -129,14 +136,14 @@ func (t *Table) beginJobOn(ctx context.Context, branch, kind, id string, inputs 
 	if named {
 		if done, err := t.alreadyCommitted(ctx, branch, id); done != nil || err != nil {
 			if err == nil {
-				t.closeEarlierRuns(ctx, branch, id, outcomeCommitted, done.SnapshotID, "")
+				t.closeEarlierRuns(ctx, JobEnd{ID: id, Ref: branch, Outcome: outcomeCommitted, Snapshot: done.SnapshotID}, "")
 			}
 			return nil, done, err
 		}
 	}
 	attempt := uuid.NewString()
 	j := &Job{table: t, name: id, branch: branch, claimed: claimed, record: JobRecord{
-		Version: recordVersion, ID: id, Attempt: attempt, Kind: kind, Inputs: inputs, Outputs: outputs(attempt),
+		Version: recordVersion, ID: id, Attempt: attempt, Kind: s.kind, Inputs: s.inputs, Outputs: s.outputs(attempt),
 		Base: t.head(branch), Ref: branch, Started: t.cat.opts.Now().UTC(),
 		Unnamed: !named,
 	}}
@@ -296,7 +303,7 @@ func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 		return fmt.Errorf("job %s: %w", j.record.ID, err)
 	}
 	if j.name != j.record.ID && (outcome == outcomeCommitted || outcome == outcomeDuplicate) && j.record.Kind != JobCompact && j.record.Kind != jobWrite {
-		j.table.closeEarlierRuns(ctx, j.branch, j.record.ID, outcomeDuplicate, snapshot, j.name)
+		j.table.closeEarlierRuns(ctx, JobEnd{ID: j.record.ID, Ref: j.branch, Outcome: outcomeDuplicate, Snapshot: snapshot}, j.name)
 	}
 	return nil
 }

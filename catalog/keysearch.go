@@ -99,7 +99,7 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 		}
 		err = s.table.cat.client.EachUpTo(ctx, scanShards, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
 			err := parallel.Guarded(func() error {
-				return s.shard(ctx, client, p, shards[i], set, s.left(p, shards[i], set, may[i], hits[i]), hits[i], &matches[i])
+				return s.shard(ctx, client, shards[i], keysOfShard{set, s.left(p, shards[i], set, may[i], hits[i]), hits[i]}, &matches[i])
 			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", shards[i].Path, err)
@@ -211,13 +211,20 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	return may, nil
 }
 
+// keysOfShard are the keys of a set that a shard may have, and which of its records have them if a key index has told.
+type keysOfShard struct {
+	set  *keySet
+	left [][]byte
+	hits *keyHits
+}
+
 // shard looks for some keys of a set in a shard: first by what its entry states, then by what its root, its Bloom filters and indexes say, then
 // in the columns of the key. Where a key index has told which records have them, only the columns of those are read.
-func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan, e *manifest.Entry, set *keySet, keys [][]byte, hits *keyHits, m **match) error {
-	if len(keys) == 0 {
+func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, keys keysOfShard, m **match) error {
+	if len(keys.left) == 0 {
 		return nil
 	}
-	p, err := s.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Where: s.key.filter(keys), Select: []string{}})
+	p, err := s.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Where: s.key.filter(keys.left), Select: []string{}})
 	if err != nil || !p.bound.MayMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
 		return err
 	}
@@ -237,9 +244,9 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, all *Plan,
 		return err
 	}
 	in.superset = true
-	in.marks = func(b arrow.RecordBatch, at int, bitmap []byte) error { return s.mark(b, at, bitmap, set) }
+	in.marks = func(b arrow.RecordBatch, at int, bitmap []byte) error { return s.mark(b, at, bitmap, keys.set) }
 	for i := range shard.Stripes() {
-		deleted, n, err := s.stripe(ctx, in, i, hits)
+		deleted, n, err := s.stripe(ctx, in, i, keys.hits)
 		if err != nil {
 			return err
 		}

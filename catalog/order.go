@@ -104,7 +104,7 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 			yield(nil, errors.Join(err, s.Close()))
 			return
 		}
-		p.table.drain(ctx, s, rows, nil, p.own(), yield)
+		mapped(p.table.drain(ctx, s, rows), p.own())(yield)
 	}
 }
 
@@ -136,7 +136,7 @@ func (p *Plan) sampled(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Re
 			seed = rand.Uint64()
 		}
 		source := rand.NewPCG(seed, 0)
-		p.table.drain(ctx, s, p.read(ctx, stats, -1), func(b arrow.RecordBatch) arrow.RecordBatch {
+		rows := mapped(p.read(ctx, stats, -1), func(b arrow.RecordBatch) arrow.RecordBatch {
 			numbers := make([]uint64, b.NumRows())
 			for i := range numbers {
 				numbers[i] = source.Uint64()
@@ -144,41 +144,51 @@ func (p *Plan) sampled(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Re
 			column := array.NewUint64Data(array.NewData(arrow.PrimitiveTypes.Uint64, len(numbers),
 				[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Uint64Traits.CastToBytes(numbers))}, nil, 0, 0))
 			return array.NewRecordBatch(numbered, append(b.Columns()[:b.NumCols():b.NumCols()], column), b.NumRows())
-		}, p.own(), yield)
+		})
+		mapped(p.table.drain(ctx, s, rows), p.own())(yield)
 	}
 }
 
-// drain feeds a sort, with what before makes of each batch, and passes on what it gives, as after makes it; nil passes.
-func (t *Table) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arrow.RecordBatch, error],
-	before, after func(arrow.RecordBatch) arrow.RecordBatch, yield func(arrow.RecordBatch, error) bool) {
-	err := func() error {
+// mapped gives what is made of each batch.
+func mapped(rows iter.Seq2[arrow.RecordBatch, error], made func(arrow.RecordBatch) arrow.RecordBatch) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
 		for b, err := range rows {
-			if err == nil && before != nil {
-				b = before(b)
-			}
 			if err == nil {
-				err = s.Add(ctx, b)
+				b = made(b)
 			}
-			if err != nil {
-				return err
+			if !yield(b, err) {
+				return
 			}
-		}
-		return nil
-	}()
-	if err != nil {
-		yield(nil, errors.Join(err, s.Close()))
-		return
-	}
-	for b, err := range s.Sorted(ctx) {
-		if err == nil && after != nil {
-			b = after(b)
-		}
-		if !yield(b, err) || err != nil {
-			break
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.cat.opts.Log.Warn("a temporary file of a sort could not be deleted", "error", err)
+}
+
+// drain feeds a sort and gives the sorted rows, once.
+func (t *Table) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		err := func() error {
+			for b, err := range rows {
+				if err == nil {
+					err = s.Add(ctx, b)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}()
+		if err != nil {
+			yield(nil, errors.Join(err, s.Close()))
+			return
+		}
+		for b, err := range s.Sorted(ctx) {
+			if !yield(b, err) || err != nil {
+				break
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.cat.opts.Log.Warn("a temporary file of a sort could not be deleted", "error", err)
+		}
 	}
 }
 

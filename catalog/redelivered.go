@@ -11,17 +11,17 @@ import (
 // A process that is killed leaves the record of its run open, and everything it names live. When the job is delivered again and commits, or turns out to be
 // committed, the earlier runs end too: their commit is the one that was found, or can no longer succeed, for the branch has moved on and has the job.
 
-// closeEarlierRuns ends the open runs of a job whose commit is known. What can't be closed stays open, as before.
-func (t *Table) closeEarlierRuns(ctx context.Context, branch, id, outcome string, snapshot int64, except string) {
-	if err := t.closeRuns(context.WithoutCancel(ctx), branch, id, outcome, snapshot, except); err != nil {
-		t.cat.opts.Log.Warn("an earlier run of the job could not be closed", "job", id, "error", err)
+// closeEarlierRuns ends, as is stated, the open runs of a job whose commit is known, but for one. What can't be closed stays open, as before.
+func (t *Table) closeEarlierRuns(ctx context.Context, as JobEnd, except string) {
+	if err := t.closeRuns(context.WithoutCancel(ctx), as, except); err != nil {
+		t.cat.opts.Log.Warn("an earlier run of the job could not be closed", "job", as.ID, "error", err)
 	}
 }
 
-func (t *Table) closeRuns(ctx context.Context, branch, id, outcome string, snapshot int64, except string) error {
+func (t *Table) closeRuns(ctx context.Context, as JobEnd, except string) error {
 	folder := t.VaultFolder() + "_jobs/"
 	open := map[string]bool{}
-	for info, err := range t.cat.client.List(ctx, folder+id+".") {
+	for info, err := range t.cat.client.List(ctx, folder+as.ID+".") {
 		if err != nil {
 			return err
 		}
@@ -50,11 +50,11 @@ func (t *Table) closeRuns(ctx context.Context, branch, id, outcome string, snaps
 		case JobCompact, jobWrite, jobFiles: // whose runs are taken up by others, and ended by them
 			continue
 		}
-		if began.ID != id || began.Ref != branch {
+		if began.ID != as.ID || began.Ref != as.Ref {
 			continue
 		}
-		earlier := &Job{table: t, record: began, name: run, branch: branch}
-		if err := earlier.end(ctx, outcome, snapshot); err != nil {
+		earlier := &Job{table: t, record: began, name: run, branch: as.Ref}
+		if err := earlier.end(ctx, as.Outcome, as.Snapshot); err != nil {
 			return err
 		}
 	}

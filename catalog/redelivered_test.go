@@ -26,7 +26,7 @@ func TestRedeliveredJobsAreClosed(t *testing.T) {
 	}
 	begin := func(t *testing.T, tbl *Table, branch, id string) *Job {
 		t.Helper()
-		j, before, err := tbl.beginJobOn(ctx, branch, JobAppend, id, nil, anything(tbl))
+		j, before, err := tbl.beginJob(ctx, jobStart{branch: branch, kind: JobAppend, id: id, outputs: anything(tbl)})
 		if err != nil || before != nil {
 			t.Fatal(before, err)
 		}

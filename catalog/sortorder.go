@@ -199,6 +199,6 @@ func (t *Table) sorted(ctx context.Context, order []OrderKey, rows iter.Seq2[arr
 			yield(nil, fmt.Errorf("%w: sort order: %w", ErrInvalid, err))
 			return
 		}
-		t.drain(ctx, s, rows, nil, nil, yield)
+		t.drain(ctx, s, rows)(yield)
 	}
 }

@@ -158,7 +158,7 @@ func (p *Plan) first(ctx context.Context, stats *ScanStats, keys []topKey) (*top
 	if err != nil {
 		return found, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	p.table.drain(ctx, s, p.read(ctx, rows, -1), nil, nil, found.add)
+	p.table.drain(ctx, s, p.read(ctx, rows, -1))(found.add)
 	if stats != nil {
 		stats.BlocksRead += rows.BlocksRead
 		stats.BlocksPruned += rows.BlocksPruned

@@ -47,7 +47,7 @@ func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *proj
 	if err != nil {
 		return nil, err
 	}
-	j, before, err := t.beginJobOn(ctx, o.Ref, jobUpsert, o.JobID, nil, t.Outputs)
+	j, before, err := t.beginJob(ctx, jobStart{branch: o.Ref, kind: jobUpsert, id: o.JobID, outputs: t.Outputs})
 	if before != nil || err != nil {
 		return &IngestResult{CommitResult: before, Shards: []string{}}, err
 	}

@@ -121,7 +121,7 @@ func openSQLite(ctx context.Context, path string, access Access, props iceberg.P
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("catalog %s: %w", abs, err)
 	}
-	return sqlCatalog(ctx, db, sqlcatalog.SQLite, "sqlite:"+abs, access, props)
+	return sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.SQLite, "sqlite:" + abs}, access, props)
 }
 
 // readSQLite opens a file to read. Under WAL even a reader wants to write an index of the log beside the file. Where
@@ -133,7 +133,7 @@ func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icec
 		if err != nil {
 			return nil, "", nil, fmt.Errorf("catalog %s: %w", abs, err)
 		}
-		return sqlCatalog(ctx, db, sqlcatalog.SQLite, "sqlite:"+abs, ReadOnly, props)
+		return sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.SQLite, "sqlite:" + abs}, ReadOnly, props)
 	}
 	ice, identity, closer, err := open("?mode=ro&_pragma=busy_timeout(30000)")
 	if err == nil || errors.Is(err, ErrNotFound) {
@@ -162,7 +162,7 @@ func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (ice
 	if err != nil { // the driver's error may repeat the URI
 		return nil, "", nil, fmt.Errorf("catalog %s: %s", identity, strings.ReplaceAll(err.Error(), uri, identity))
 	}
-	ice, identity, closer, err := sqlCatalog(ctx, db, sqlcatalog.Postgres, identity, o.Access, props)
+	ice, identity, closer, err := sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.Postgres, identity}, o.Access, props)
 	if tables, ok := ice.(*sqlTables); ok {
 		tables.reads = reads
 	}
@@ -182,22 +182,28 @@ func (u *unreachable) Is(target error) bool { return target == ErrUnreachable }
 // tablesThere requests what every SQL catalog has.
 const tablesThere = "SELECT count(*) FROM iceberg_tables WHERE 1 = 0"
 
-func sqlCatalog(ctx context.Context, db *sql.DB, dialect sqlcatalog.SupportedDialect, identity string, access Access, props iceberg.Properties) (
-	icecatalog.Catalog, string, func() error, error,
-) {
+// sqlDatabase is a database that is open, and what names it without secrets.
+type sqlDatabase struct {
+	*sql.DB
+	dialect  sqlcatalog.SupportedDialect
+	identity string
+}
+
+// sqlCatalog opens the catalog in a database, which is closed with it.
+func sqlCatalog(ctx context.Context, db sqlDatabase, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	if access != ReadWrite {
 		props = maps.Clone(props)
 		props["init_catalog_tables"] = "false"
 		if _, err := db.ExecContext(ctx, tablesThere); err != nil {
-			return nil, "", nil, errors.Join(notACatalog(identity, err), db.Close())
+			return nil, "", nil, errors.Join(notACatalog(db.identity, err), db.Close())
 		}
 	}
-	ice, err := sqlcatalog.NewCatalog(CatalogName, db, dialect, props)
+	ice, err := sqlcatalog.NewCatalog(CatalogName, db.DB, db.dialect, props)
 	if err != nil {
-		return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", identity, err), db.Close())
+		return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", db.identity, err), db.Close())
 	}
-	tables := newSQLTables(context.Background(), ice, db, dialect)
-	return tables, identity, func() error { return errors.Join(ice.Close(), db.Close()) }, nil
+	tables := newSQLTables(context.Background(), ice, db.DB, db.dialect)
+	return tables, db.identity, func() error { return errors.Join(ice.Close(), db.Close()) }, nil
 }
 
 // notACatalog distinguishes a database that holds no catalog from one that can't be reached.

@@ -225,10 +225,18 @@ func stale(keys map[string]string, noted, now time.Time) bool {
 // vendedLoad loads a table again, so that its credentials are noted.
 type vendedLoad func(context.Context) error
 
-// renew loads a table again unless its credentials were noted since.
-func (v *vendedKeys) renew(ctx context.Context, uuid string, since time.Time, load vendedLoad) error {
+// vendedFor are the credentials of one table: find gives those of a location, load renews them.
+type vendedFor struct {
+	*vendedKeys
+	uuid string
+	find func(uuid, location string) (keys map[string]string, noted time.Time)
+	load vendedLoad
+}
+
+// renew loads the table again unless its credentials were noted since.
+func (v vendedFor) renew(ctx context.Context, since time.Time) error {
 	v.mu.Lock()
-	t := v.tables[uuid]
+	t := v.tables[v.uuid]
 	v.mu.Unlock()
 	select {
 	case t.renewing <- struct{}{}:
@@ -242,18 +250,18 @@ func (v *vendedKeys) renew(ctx context.Context, uuid string, since time.Time, lo
 	if renewed {
 		return nil
 	}
-	return load(ctx)
+	return v.load(ctx)
 }
 
 // credentials are those of a location, renewed before they end.
-func (v *vendedKeys) credentials(uuid, location string, find func(uuid, location string) (map[string]string, time.Time), load vendedLoad) blobio.Credentials {
+func (v vendedFor) credentials(location string) blobio.Credentials {
 	return func(ctx context.Context) (map[string]string, time.Time, error) {
-		keys, noted := find(uuid, location)
+		keys, noted := v.find(v.uuid, location)
 		if keys != nil && stale(keys, noted, time.Now()) {
-			if err := v.renew(ctx, uuid, noted, load); err != nil {
+			if err := v.renew(ctx, noted); err != nil {
 				return nil, time.Time{}, fmt.Errorf("asking the catalog for new storage credentials: %w", err)
 			}
-			keys, _ = find(uuid, location)
+			keys, _ = v.find(v.uuid, location)
 		}
 		return keys, ends(keys), nil
 	}
@@ -270,11 +278,11 @@ func (v *vendedKeys) mount(ctx context.Context, c *Catalog, t *table.Table, load
 		}
 	}
 	for _, in := range folders {
-		v.scope(ctx, c.metadata, uuid, in, v.of, v.place, load, c.opts.Log)
+		vendedFor{v, uuid, v.of, load}.scope(ctx, c.metadata, in, v.place, c.opts.Log)
 	}
 	vault := c.vault + "/" + uuid
 	if keys, _ := v.any(uuid, vault); keys != nil && sameKind(keys, vault) {
-		v.scope(ctx, c.client, uuid, []string{vault, c.vault}, v.any, true, load, c.opts.Log)
+		vendedFor{v, uuid, v.any, load}.scope(ctx, c.client, []string{vault, c.vault}, true, c.opts.Log)
 	}
 	v.nameRemoteSigning(uuid, len(folders) > 0, c.opts.Log)
 }
@@ -305,22 +313,20 @@ func sameKind(keys map[string]string, location string) bool {
 }
 
 // scope opens folders of one bucket.
-func (v *vendedKeys) scope(ctx context.Context, client *blobio.Client, uuid string, folders []string,
-	find func(uuid, location string) (map[string]string, time.Time), fallback bool, load vendedLoad, log *slog.Logger,
-) {
-	keys, _ := find(uuid, folders[0])
+func (v vendedFor) scope(ctx context.Context, client *blobio.Client, folders []string, fallback bool, log *slog.Logger) {
+	keys, _ := v.find(v.uuid, folders[0])
 	if !sameKind(keys, folders[0]) {
 		return
 	}
 	err := client.AddScope(ctx, blobio.Scope{
 		Folders: folders, Options: storeOptions(keys, folders[0]), Fallback: fallback,
-		Credentials: v.credentials(uuid, folders[0], find, load),
+		Credentials: v.credentials(folders[0]),
 		Renew: func(ctx context.Context) bool {
-			before, noted := find(uuid, folders[0])
-			if time.Since(noted) < renewPause || v.renew(ctx, uuid, noted, load) != nil {
+			before, noted := v.find(v.uuid, folders[0])
+			if time.Since(noted) < renewPause || v.renew(ctx, noted) != nil {
 				return false
 			}
-			now, _ := find(uuid, folders[0])
+			now, _ := v.find(v.uuid, folders[0])
 			return !maps.Equal(before, now)
 		},
 	})

@@ -80,7 +80,7 @@ func (t *Table) WriteShards(ctx context.Context, src RecordSource, part string, 
 	if err := t.addDefaultIndexes(&o); err != nil {
 		return nil, err
 	}
-	j, before, err := t.beginJobOn(ctx, o.Ref, jobWrite, o.JobID, nil, t.Outputs)
+	j, before, err := t.beginJob(ctx, jobStart{branch: o.Ref, kind: jobWrite, id: o.JobID, outputs: t.Outputs})
 	if before != nil || err != nil {
 		return &WrittenShards{JobID: o.JobID, Part: part, Committed: before}, err
 	}
