@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -55,7 +56,7 @@ func TestTermLookupInLargeIndex(t *testing.T) {
 			}
 		}
 	}
-	d, objects, err := b.Write(ctx, client, root, folder+"i-")
+	d, objects, err := b.Write(ctx, shardwriter.IndexTarget{Store: client, Root: root, Prefix: folder + "i-"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -284,7 +284,7 @@ func (b *indexBuild) stripe(ctx context.Context, i int, prefix string) (out []*m
 		}
 	}
 	for k, x := range b.builders {
-		d, written, err := x.Finish(ctx, b.store, b.o.Root, fmt.Sprintf("%s%s%d-", prefix, x.Kind(), k))
+		d, written, err := x.Finish(ctx, shardwriter.IndexTarget{Store: b.store, Root: b.o.Root, Prefix: fmt.Sprintf("%s%s%d-", prefix, x.Kind(), k)})
 		if err := b.wrote(written, err); err != nil {
 			return nil, err
 		}
@@ -296,7 +296,7 @@ func (b *indexBuild) stripe(ctx context.Context, i int, prefix string) (out []*m
 // close describes the indexes of the shard.
 func (b *indexBuild) close(ctx context.Context) (out []*metapb.IndexDescriptor, err error) {
 	for k, x := range b.builders {
-		d, written, err := x.Close(ctx, b.store, b.o.Root, fmt.Sprintf("%s%s%d-", b.o.Prefix, x.Kind(), k))
+		d, written, err := x.Close(ctx, shardwriter.IndexTarget{Store: b.store, Root: b.o.Root, Prefix: fmt.Sprintf("%s%s%d-", b.o.Prefix, x.Kind(), k)})
 		if err := b.wrote(written, err); err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/scan"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -197,7 +198,7 @@ func (c *indexCheck) stripe(i int) error {
 	}
 	for _, x := range c.whole {
 		if x.of != nil {
-			if _, _, err := x.of.Finish(c.ctx, c.made, c.next(), c.next()); err != nil {
+			if _, _, err := x.of.Finish(c.ctx, shardwriter.IndexTarget{Store: c.made, Root: c.next(), Prefix: c.next()}); err != nil {
 				return err
 			}
 		}
@@ -253,7 +254,7 @@ func (c *indexCheck) lacks(x *indexed, records uint64) (string, error) {
 		return fmt.Sprintf("%d of %d terms are missing", missing, len(keys)), nil
 	}
 	root := c.next()
-	made, _, err := x.of.Finish(c.ctx, c.made, root, c.next())
+	made, _, err := x.of.Finish(c.ctx, shardwriter.IndexTarget{Store: c.made, Root: root, Prefix: c.next()})
 	if err != nil || len(made) == 0 {
 		return "", err
 	}
@@ -261,8 +262,10 @@ func (c *indexCheck) lacks(x *indexed, records uint64) (string, error) {
 }
 
 func (c *indexCheck) compare(x *indexed, made *metapb.IndexDescriptor, root string, stripes int, records uint64) (string, error) {
-	return stripeindex.Lacks(c.ctx, stripeindex.Stored{Descriptor: x.d, Base: x.anchor, Store: c.st},
-		stripeindex.Stored{Descriptor: made, Base: root, Store: c.made}, stripes, records, c.o.Policy)
+	part := func(d *metapb.IndexDescriptor, base string) stripeindex.Part {
+		return stripeindex.Part{Descriptor: d, Base: base, Stripes: stripes, Records: records}
+	}
+	return stripeindex.Lacks(c.ctx, stripeindex.Stored{Part: part(x.d, x.anchor), Store: c.st}, stripeindex.Stored{Part: part(made, root), Store: c.made}, c.o.Policy)
 }
 
 // shard compares the indexes of the shard as a whole.
@@ -272,7 +275,7 @@ func (c *indexCheck) shard() error {
 			continue
 		}
 		root := c.next()
-		made, _, err := x.of.Close(c.ctx, c.made, root, c.next())
+		made, _, err := x.of.Close(c.ctx, shardwriter.IndexTarget{Store: c.made, Root: root, Prefix: c.next()})
 		if err != nil {
 			return err
 		}

@@ -18,26 +18,24 @@ type Written struct {
 	Size int64
 }
 
+// Options of an artifact.
+type Options struct {
+	Profile encode.Profile
+	// Memory is about how many bytes are held until they are written, whatever the size: the rest waits in a temporary file. It is 0 where all may
+	// be held.
+	Memory int64
+	// LongBlocks: runs of records are read, each found by where it lies. If they are very many they have longer blocks, so that the block map is
+	// read with the end of the artifact.
+	LongBlocks bool
+}
+
 // Create starts an artifact at url: one object, one stripe, with the statistics that the reference has and without range indexes, since nobody looks for values in it. Write and Close of the
-// writer do the rest, Finish reports what became of it. Memory is about how many bytes of it are held until it is written, whatever its size: the
-// rest waits in a temporary file. It is 0 where all may be held.
-func Create(ctx context.Context, st shardwriter.Store, url string, s *schema.Schema, p encode.Profile, memory int64) (*shardwriter.Writer, error) {
-	return shardwriter.New(ctx, st, url, s, options(p, memory))
-}
-
-// CreateList is Create of an artifact of which runs of records are read, each found by where it lies: if they are very many they have longer blocks, so
-// that the block map is read with its end.
-func CreateList(ctx context.Context, st shardwriter.Store, url string, s *schema.Schema, p encode.Profile, memory int64) (*shardwriter.Writer, error) {
-	o := options(p, memory)
-	o.LongBlocks = true
-	return shardwriter.New(ctx, st, url, s, o)
-}
-
-func options(p encode.Profile, memory int64) shardwriter.Options {
-	return shardwriter.Options{
-		Profile: p, Layout: shardwriter.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1, FromEnd: true,
-		SpillBytes: SpillBytes(memory), Unsearched: true,
-	}
+// writer do the rest, Finish reports what became of it.
+func Create(ctx context.Context, st shardwriter.Store, url string, s *schema.Schema, o Options) (*shardwriter.Writer, error) {
+	return shardwriter.New(ctx, st, url, s, shardwriter.Options{
+		Profile: o.Profile, Layout: shardwriter.Single, StripeRows: math.MaxInt, StripeBytes: math.MaxInt, Workers: 1, FromEnd: true,
+		SpillBytes: SpillBytes(o.Memory), Unsearched: true, LongBlocks: o.LongBlocks,
+	})
 }
 
 // An artifact has about a dozen buffers of data; each holds up to one of spillParts of the memory, within these bounds.

@@ -10,6 +10,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
+// IndexTarget is where an index is written: as objects of Store whose names start with Prefix. Root is the object that will hold the descriptor, whose
+// references are relative to it.
+type IndexTarget struct {
+	Store        Store
+	Root, Prefix string
+}
+
 // Index is built beside the stripes of a shard, of the same batches.
 type Index interface {
 	// Kind is a word for the names of objects.
@@ -18,13 +25,12 @@ type Index interface {
 	Add(b arrow.RecordBatch) error
 	// Size is about how many bytes are held.
 	Size() int
-	// Finish writes the index of the stripe available, as objects whose names start with prefix, and describes it in
-	// terms of the shard's root; there are no descriptors if there is nothing to index. Then the next stripe begins. After an
-	// error the objects are those that were written all the same.
-	Finish(ctx context.Context, st Store, root, prefix string) ([]*metapb.IndexDescriptor, []Object, error)
-	// Close writes what the stripes share, as objects whose names start with prefix, and completes their descriptors, which must not be
-	// encoded before. It describes an index of the shard as a whole, if there is one.
-	Close(ctx context.Context, st Store, root, prefix string) ([]*metapb.IndexDescriptor, []Object, error)
+	// Finish writes the index of the stripe available and describes it; there are no descriptors if there is nothing to index. Then the
+	// next stripe begins. After an error the objects are those that were written all the same.
+	Finish(ctx context.Context, to IndexTarget) ([]*metapb.IndexDescriptor, []Object, error)
+	// Close writes what the stripes share and completes their descriptors, which must not be encoded before. It describes an index of the
+	// shard as a whole, if there is one.
+	Close(ctx context.Context, to IndexTarget) ([]*metapb.IndexDescriptor, []Object, error)
 	// Abort lets go of what is held.
 	Abort()
 }
@@ -79,7 +85,7 @@ func FieldOf(d *metapb.IndexDescriptor) (id uint32, ok bool) {
 func (w *objects) finishIndexes(ctx context.Context, number int) (c described, err error) {
 	for i, x := range w.o.Indexes {
 		prefix := fmt.Sprintf("%s-%d.%s%d-", w.prefix, number, x.Kind(), i)
-		d, objects, err := x.Finish(ctx, w.store, w.url, prefix)
+		d, objects, err := x.Finish(ctx, IndexTarget{w.store, w.url, prefix})
 		w.written = append(w.written, objects...)
 		if err != nil {
 			return c, err
@@ -92,7 +98,7 @@ func (w *objects) finishIndexes(ctx context.Context, number int) (c described, e
 // closeIndexes writes what the indexes of all stripes share, and gives the indexes of the shard.
 func (w *objects) closeIndexes(ctx context.Context) (c described, err error) {
 	for i, x := range w.o.Indexes {
-		d, objects, err := x.Close(ctx, w.store, w.url, fmt.Sprintf("%s.%s%d-", w.prefix, x.Kind(), i))
+		d, objects, err := x.Close(ctx, IndexTarget{w.store, w.url, fmt.Sprintf("%s.%s%d-", w.prefix, x.Kind(), i)})
 		w.written = append(w.written, objects...)
 		if err != nil {
 			return c, err

@@ -58,13 +58,12 @@ type Object struct {
 	Size int64
 }
 
-// Write writes the partitions and describes them in terms of root, the object that will hold the description. Their
-// names are prefix, "part" and a number, and the suffix of shards; typ is the type in the descriptor. After an error
-// the objects are those that were written all the same. The builder is used up.
-func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string) (*metapb.IndexDescriptor, []Object, error) {
+// Write writes the partitions and describes them. Their names are the prefix, "part" and a number, and the suffix of shards; typ is the
+// type in the descriptor. After an error the objects are those that were written all the same. The builder is used up.
+func (b *Builder) Write(ctx context.Context, to shardwriter.IndexTarget, typ string) (*metapb.IndexDescriptor, []Object, error) {
 	b.sort()
 	rest := b.pairs
-	return writePartitions(ctx, st, root, prefix, typ, b.bits, func(part int, url string) (*indexshard.Written, error) {
+	return writePartitions(ctx, to, typ, b.bits, func(part int, url string) (*indexshard.Written, error) {
 		n, _ := slices.BinarySearchFunc(rest, part, func(p pair, part int) int {
 			if partitionOf(p.hash, b.bits) <= part {
 				return -1
@@ -73,24 +72,24 @@ func (b *Builder) Write(ctx context.Context, st Store, root, prefix, typ string)
 		})
 		pairs := rest[:n]
 		rest = rest[n:]
-		return writePartition(ctx, st, url, distinctOf(pairs), 0, byBucket(pairs))
+		return writePartition(ctx, to.Store, url, partitionPairs{distinctOf(pairs), byBucket(pairs)}, 0)
 	})
 }
 
 // writePartitions writes 2^bits partitions, one after the other.
-func writePartitions(ctx context.Context, st Store, root, prefix, typ string, bits int, write func(part int, url string) (*indexshard.Written, error)) (*metapb.IndexDescriptor, []Object, error) {
+func writePartitions(ctx context.Context, to shardwriter.IndexTarget, typ string, bits int, write func(part int, url string) (*indexshard.Written, error)) (*metapb.IndexDescriptor, []Object, error) {
 	d, size := &metapb.IndexDescriptor{IndexType: typ}, uint64(0)
 	var objects []Object
 	for part := range 1 << bits {
 		name := fmt.Sprintf("part%d", part)
-		out, err := write(part, prefix+name+".amudai.shard")
+		out, err := write(part, to.Prefix+name+".amudai.shard")
 		if err != nil {
 			return nil, objects, err
 		}
 		if typ != Type {
 			name = ""
 		}
-		d.Artifacts = append(d.Artifacts, indexshard.Describe(root, name, out))
+		d.Artifacts = append(d.Artifacts, indexshard.Describe(to.Root, name, out))
 		objects = append(objects, Object(*out))
 		size += uint64(out.Size)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -33,7 +34,7 @@ func TestAgainstMap(t *testing.T) {
 				b.Add(h, p)
 			}
 		}
-		d, objects, err := b.Write(ctx, client, root, folder, Type)
+		d, objects, err := b.Write(ctx, shardwriter.IndexTarget{Store: client, Root: root, Prefix: folder}, Type)
 		if err != nil || len(objects) != 1<<c.bits {
 			t.Fatal(objects, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/internal/testkit/oneobject"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -23,7 +24,7 @@ func FuzzPartition(f *testing.F) {
 	for i := range uint64(9) {
 		b.Add(i%4*0x9e3779b97f4a7c15, i)
 	}
-	d, objects, err := b.Write(ctx, client, root, "mem://hashfuzz/", Type)
+	d, objects, err := b.Write(ctx, shardwriter.IndexTarget{Store: client, Root: root, Prefix: "mem://hashfuzz/"}, Type)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -11,22 +11,18 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Part is the index of one shard as it becomes a part of that of several: its records are FirstRecord later there.
 type Part struct {
 	Descriptor *metapb.IndexDescriptor
-	// Base is the object whose folder relative references start at.
-	Base string
+	// Base is the object whose folder relative references start at, Store what they are read from.
+	Base  string
+	Store meta.Store
 	// Records of the shard.
 	Records, FirstRecord uint64
-}
-
-// JoinStore is what joining needs of an object store; a *blobio.Client is one.
-type JoinStore interface {
-	meta.Store
-	Store
 }
 
 const (
@@ -41,22 +37,22 @@ const (
 
 // Join writes the index of shards that are put one behind the other, of their indexes; memory is that of NewPairs, 1 MiB at least. Each part is read once. A
 // part that is not as it must be is a corrupt.ErrCorrupt.
-func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, p urlresolve.Policy, memory int) (*metapb.IndexDescriptor, []Object, error) {
+func Join(ctx context.Context, to shardwriter.IndexTarget, parts []Part, p urlresolve.Policy, memory int) (*metapb.IndexDescriptor, []Object, error) {
 	if memory > 0 {
 		memory = max(memory, leastMemory)
 	}
 	all := NewPairs(memory)
 	defer all.Close()
 	for i := range parts {
-		if err := all.addPart(ctx, st, &parts[i], p); err != nil {
+		if err := all.addPart(ctx, &parts[i], p); err != nil {
 			return nil, nil, err
 		}
 	}
-	return all.Write(ctx, st, root, prefix, Type)
+	return all.Write(ctx, to, Type)
 }
 
 // addPart takes the pairs of a part.
-func (p *Pairs) addPart(ctx context.Context, st meta.Store, part *Part, policy urlresolve.Policy) error {
+func (p *Pairs) addPart(ctx context.Context, part *Part, policy urlresolve.Policy) error {
 	bits, err := Parse(part.Descriptor)
 	if err != nil {
 		return corrupt.Locate(err, part.Base, 0)
@@ -66,7 +62,7 @@ func (p *Pairs) addPart(ctx context.Context, st meta.Store, part *Part, policy u
 		if err != nil {
 			return err
 		}
-		shards, err := indexshard.OpenOnce(ctx, st, []string{url}, policy, joinTail)
+		shards, err := indexshard.OpenOnce(ctx, part.Store, []string{url}, policy, joinTail)
 		if err != nil {
 			return err
 		}

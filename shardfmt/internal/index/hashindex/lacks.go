@@ -7,20 +7,19 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Lacks compares an index with one that was made of the values of the same records, in a store of its own, and describes the first
+// Lacks compares an index with one that was made of the values of the same records, and describes the first
 // record that it lacks of a hash, "" if none. Each is read once; what does not fit in memory goes to temporary files.
-func Lacks(ctx context.Context, st meta.Store, part Part, own meta.Store, made Part, p urlresolve.Policy) (string, error) {
+func Lacks(ctx context.Context, stored, made Part, p urlresolve.Policy) (string, error) {
 	have, want := NewPairs(0), NewPairs(0)
 	defer have.Close()
 	defer want.Close()
-	if err := have.addPart(ctx, st, &part, p); err != nil {
+	if err := have.addPart(ctx, &stored, p); err != nil {
 		return "", err
 	}
-	if err := want.addPart(ctx, own, &made, p); err != nil {
+	if err := want.addPart(ctx, &made, p); err != nil {
 		return "", err
 	}
 	next, stop := iter.Pull2(have.sorter.Sorted())

@@ -11,14 +11,15 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 )
 
 const (
 	// DefaultMemory is how many bytes a Pairs holds before they go to temporary files.
 	DefaultMemory = 32 << 20
-	// partitionPairs is how many pairs a partition has, about, as long as there are no more than 2^mostBits partitions and hashes are many. It
+	// pairsOfPartition is how many pairs a partition has, about, as long as there are no more than 2^mostBits partitions and hashes are many. It
 	// holds a quarter of the memory in pairs at most, and sorts the others in files.
-	partitionPairs = 2 << 20
+	pairsOfPartition = 2 << 20
 	// mostBits of a hash choose the partition.
 	mostBits = 8
 )
@@ -61,26 +62,26 @@ func (p *Pairs) AddAll(b *Builder, first uint64) error {
 // bits is how many bits of a hash choose the partition of so many pairs.
 func (p *Pairs) bits() int {
 	n := 0
-	for p.count>>n > partitionPairs && n < mostBits {
+	for p.count>>n > pairsOfPartition && n < mostBits {
 		n++
 	}
 	return n
 }
 
 // Write writes the index, as Builder.Write does. The pairs are used up.
-func (p *Pairs) Write(ctx context.Context, st Store, root, prefix, typ string) (*metapb.IndexDescriptor, []Object, error) {
+func (p *Pairs) Write(ctx context.Context, to shardwriter.IndexTarget, typ string) (*metapb.IndexDescriptor, []Object, error) {
 	defer p.Close()
 	next, stop := iter.Pull2(p.sorter.Sorted())
 	defer stop()
 	in := &pairReader{next: next}
 	bits := p.bits()
-	return writePartitions(ctx, st, root, prefix, typ, bits, func(part int, url string) (*indexshard.Written, error) {
+	return writePartitions(ctx, to, typ, bits, func(part int, url string) (*indexshard.Written, error) {
 		b := &sorted{memory: p.memory}
 		defer b.close()
 		if err := in.upTo(func(x pair) bool { return partitionOf(x.hash, bits) <= part }, b.add); err != nil {
 			return nil, err
 		}
-		return writePartition(ctx, st, url, b.distinct, int64(p.memory), b.byBucket)
+		return writePartition(ctx, to.Store, url, partitionPairs{b.distinct, b.byBucket}, int64(p.memory))
 	})
 }
 
@@ -134,7 +135,7 @@ func (s *sorted) add(x pair) error {
 		s.distinct++
 	}
 	s.last = x.hash
-	if s.tape == nil && len(s.held) < min(partitionPairs, s.memory/64) {
+	if s.tape == nil && len(s.held) < min(pairsOfPartition, s.memory/64) {
 		s.held = append(s.held, x)
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -40,11 +41,11 @@ func TestPairsWithLittleMemory(t *testing.T) {
 			}
 		}
 	}
-	d, objects, err := p.Write(t.Context(), client, root, root+".pairs-", Type)
+	d, objects, err := p.Write(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: root + ".pairs-"}, Type)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, built, err := b.Write(t.Context(), client, root, root+".built-", Type)
+	_, built, err := b.Write(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: root + ".built-"}, Type)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +61,8 @@ func TestPairsWithLittleMemory(t *testing.T) {
 	if len(objects) != 1 || len(got) != len(all) || !slices.Equal(got[:data], all[:data]) {
 		t.Errorf("%v is not as %v", objects, built)
 	}
-	parts := []Part{{Descriptor: d, Base: root, Records: records}, {Descriptor: d, Base: root, Records: records, FirstRecord: records}}
-	joined, _, err := Join(t.Context(), client, root, root+".joined-", parts, urlresolve.Policy{}, 1)
+	parts := []Part{{Descriptor: d, Base: root, Store: client, Records: records}, {Descriptor: d, Base: root, Store: client, Records: records, FirstRecord: records}}
+	joined, _, err := Join(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: root + ".joined-"}, parts, urlresolve.Policy{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,24 +17,29 @@ import (
 
 const partitionSchema = "bucket: List<Struct<hash: UInt64, positions: List<UInt64>>>"
 
-// writePartition writes a partition of so many different hashes. Pairs come by bucket, hash and position, each once. Memory is about how many
-// bytes are held of what is written, 0 for all of it.
-func writePartition(ctx context.Context, st Store, url string, distinct int, memory int64, pairs func(buckets uint64) iter.Seq2[pair, error]) (*indexshard.Written, error) {
+// partitionPairs are the pairs of a partition, which has so many distinct hashes: by bucket, hash and position, each once.
+type partitionPairs struct {
+	distinct int
+	byBucket func(buckets uint64) iter.Seq2[pair, error]
+}
+
+// writePartition writes a partition. Memory is about how many bytes are held of what is written, 0 for all of it.
+func writePartition(ctx context.Context, st Store, url string, pairs partitionPairs, memory int64) (*indexshard.Written, error) {
 	s, err := indexshard.Schema(partitionSchema)
 	if err != nil {
 		return nil, err
 	}
-	w, err := indexshard.Create(ctx, st, url, s, encode.Balanced, memory)
+	w, err := indexshard.Create(ctx, st, url, s, indexshard.Options{Profile: encode.Balanced, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
 	defer w.Abort(ctx)
-	buckets := uint64(bucketsFor(distinct))
+	buckets := uint64(bucketsFor(pairs.distinct))
 	p, err := newPartition(w, s)
 	if err != nil {
 		return nil, err
 	}
-	for x, err := range pairs(buckets) {
+	for x, err := range pairs.byBucket(buckets) {
 		if err == nil {
 			err = p.add(ctx, x.hash&(buckets-1), x)
 		}

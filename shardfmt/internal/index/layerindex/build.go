@@ -88,21 +88,20 @@ type Object struct {
 	Size int64
 }
 
-// Write writes the index as one object, whose name starts with prefix, and describes it in terms of root, the object that will
-// hold the description; it is nil if nothing was added. After an error the objects are those that were written all the same. The
-// builder is used up.
-func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (d *metapb.IndexDescriptor, objects []Object, err error) {
+// Write writes the index as one object and describes it; the description is nil if nothing was added. After an error the objects are
+// those that were written all the same. The builder is used up.
+func (b *Builder) Write(ctx context.Context, to shardwriter.IndexTarget) (d *metapb.IndexDescriptor, objects []Object, err error) {
 	defer b.Close()
 	if !b.added {
 		return nil, nil, nil
 	}
-	return writeIndex(ctx, st, root, prefix, b.form, b.Encoded, b.sorter.Sorted())
+	return writeIndex(ctx, to, b.form, b.Encoded, b.sorter.Sorted())
 }
 
 // writeIndex writes an index of sorted keys, each record with a position of eight bytes, and describes it.
-func writeIndex(ctx context.Context, st Store, root, prefix string, form Form, encoded bool, keys iter.Seq2[extsort.Record, error]) (d *metapb.IndexDescriptor, objects []Object, err error) {
-	o := Object{URL: prefix + artifactName + ".amudai.layer"}
-	unique, err := create(ctx, st, form, keys, &o)
+func writeIndex(ctx context.Context, to shardwriter.IndexTarget, form Form, encoded bool, keys iter.Seq2[extsort.Record, error]) (d *metapb.IndexDescriptor, objects []Object, err error) {
+	o := Object{URL: to.Prefix + artifactName + ".amudai.layer"}
+	unique, err := create(ctx, to.Store, form, keys, &o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +112,7 @@ func writeIndex(ctx context.Context, st Store, root, prefix string, form Form, e
 	size := uint64(o.Size)
 	d = &metapb.IndexDescriptor{
 		IndexType: Type, IndexSize: &size,
-		Artifacts: []*metapb.IndexArtifact{{Name: artifactName, DataRef: meta.NewRef(urlresolve.Relative(root, o.URL), 0, size)}},
+		Artifacts: []*metapb.IndexArtifact{{Name: artifactName, DataRef: meta.NewRef(urlresolve.Relative(to.Root, o.URL), 0, size)}},
 		Properties: []*metapb.NameValuePair{
 			meta.Pair(propertyLayers, meta.Uint(2)),
 			meta.Pair(propertyUnique, meta.Bool(unique)),

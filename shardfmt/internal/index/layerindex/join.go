@@ -13,22 +13,18 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/layer"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Part is the index of one shard as it becomes a part of that of several: its records are FirstRecord later there.
 type Part struct {
 	Descriptor *metapb.IndexDescriptor
-	// Base is the object whose folder relative references start at.
-	Base string
+	// Base is the object whose folder relative references start at, Store what they are read from.
+	Base  string
+	Store meta.Store
 	// Records of the shard.
 	Records, FirstRecord uint64
-}
-
-// JoinStore is what joining needs of an object store; a *blobio.Client is one.
-type JoinStore interface {
-	meta.Store
-	Store
 }
 
 // Of each part that is joined leastAhead to mostAhead bytes are read together.
@@ -41,14 +37,14 @@ const (
 // Join writes the index of shards that are put one behind the other, of their indexes, whose keys are of one kind: keys, which are sorted, are
 // merged, and positions shifted by the records before. Each part is read once, from its start to its end, so many bytes at a time that all fit into
 // memory, DefaultJoinMemory if 0; half as many again are kept of blocks. A part that is not as it must be is a corrupt.ErrCorrupt.
-func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, p urlresolve.Policy, memory int64) (*metapb.IndexDescriptor, []Object, error) {
+func Join(ctx context.Context, to shardwriter.IndexTarget, parts []Part, p urlresolve.Policy, memory int64) (*metapb.IndexDescriptor, []Object, error) {
 	if memory <= 0 {
 		memory = DefaultJoinMemory
 	}
 	window := min(mostAhead, max(leastAhead, memory/int64(2*max(1, len(parts)))))
 	var all cursors
 	for i := range parts {
-		c, err := openCursor(ctx, st, &parts[i], p, window)
+		c, err := openCursor(ctx, &parts[i], p, window)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -72,7 +68,7 @@ func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, 
 		return nil, nil, nil
 	}
 	heap.Init(&all)
-	return writeIndex(ctx, st, root, prefix, all.form, all.encoded, all.merged(ctx))
+	return writeIndex(ctx, to, all.form, all.encoded, all.merged(ctx))
 }
 
 // cursor is a part at one of its keys.
@@ -87,8 +83,8 @@ type cursor struct {
 	begun     bool
 }
 
-func openCursor(ctx context.Context, st meta.Store, p *Part, policy urlresolve.Policy, window int64) (*cursor, error) {
-	x, err := Open(ctx, &ahead{Store: st, window: window}, p.Base, p.Descriptor, policy)
+func openCursor(ctx context.Context, p *Part, policy urlresolve.Policy, window int64) (*cursor, error) {
+	x, err := Open(ctx, &ahead{Store: p.Store, window: window}, p.Base, p.Descriptor, policy)
 	if err != nil {
 		return nil, err
 	}

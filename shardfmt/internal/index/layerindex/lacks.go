@@ -10,18 +10,17 @@ import (
 
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Lacks compares an index with one that was made of the values of the same records, in a store of its own, and describes the first
+// Lacks compares an index with one that was made of the values of the same records, and describes the first
 // record that it lacks of a key, "" if none. Each is read once, from start to end.
-func Lacks(ctx context.Context, st meta.Store, part Part, own meta.Store, made Part, p urlresolve.Policy) (string, error) {
-	have, err := openCursor(ctx, st, &part, p, leastAhead)
+func Lacks(ctx context.Context, stored, made Part, p urlresolve.Policy) (string, error) {
+	have, err := openCursor(ctx, &stored, p, leastAhead)
 	if err != nil {
 		return "", err
 	}
-	want, err := openCursor(ctx, own, &made, p, leastAhead)
+	want, err := openCursor(ctx, &made, p, leastAhead)
 	if err != nil {
 		return "", err
 	}

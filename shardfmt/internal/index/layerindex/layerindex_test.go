@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/layer"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -52,7 +53,7 @@ func build(t testing.TB, form Form, keys [][]byte, memory int) *sample {
 			t.Fatalf("%d bytes are held, %d were granted", b.Size(), memory)
 		}
 	}
-	d, objects, err := b.Write(context.Background(), s.client, s.root, "file://"+dir+"/data/x-")
+	d, objects, err := b.Write(context.Background(), shardwriter.IndexTarget{Store: s.client, Root: s.root, Prefix: "file://" + dir + "/data/x-"})
 	if err != nil || len(objects) != 1 {
 		t.Fatal(objects, err)
 	}
@@ -309,6 +310,8 @@ func TestJoin(t *testing.T) {
 	root := "file://" + dir + "/x.amudai.shard"
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
+	cold := blobio.NewClient(blobio.ClientOptions{})
+	defer cold.Close()
 	var parts []Part
 	all := &sample{client: client, root: root}
 	for i := range 3 {
@@ -325,15 +328,13 @@ func TestJoin(t *testing.T) {
 			b.Close()
 			continue
 		}
-		d, _, err := b.Write(ctx, client, root, fmt.Sprintf("file://%s/%d-", dir, i))
+		d, _, err := b.Write(ctx, shardwriter.IndexTarget{Store: client, Root: root, Prefix: fmt.Sprintf("file://%s/%d-", dir, i)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts = append(parts, Part{Descriptor: d, Base: root, Records: uint64(n), FirstRecord: uint64(len(all.keys) - n)})
+		parts = append(parts, Part{Descriptor: d, Base: root, Store: cold, Records: uint64(n), FirstRecord: uint64(len(all.keys) - n)})
 	}
-	cold := blobio.NewClient(blobio.ClientOptions{})
-	defer cold.Close()
-	d, objects, err := Join(ctx, cold, root, "file://"+dir+"/all-", parts, urlresolve.Policy{}, 1<<20)
+	d, objects, err := Join(ctx, shardwriter.IndexTarget{Store: cold, Root: root, Prefix: "file://" + dir + "/all-"}, parts, urlresolve.Policy{}, 1<<20)
 	if err != nil || len(objects) != 1 {
 		t.Fatal(objects, err)
 	}
@@ -354,13 +355,13 @@ func TestJoin(t *testing.T) {
 		t.Errorf("%+v %v", report, err)
 	}
 	parts[1].Records--
-	if _, _, err := Join(ctx, client, root, "file://"+dir+"/bad-", parts, urlresolve.Policy{}, 0); !errors.Is(err, corrupt.ErrCorrupt) {
+	if _, _, err := Join(ctx, shardwriter.IndexTarget{Store: client, Root: root, Prefix: "file://" + dir + "/bad-"}, parts, urlresolve.Policy{}, 0); !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Errorf("positions beyond the records: %v", err)
 	}
 	parts[1] = parts[0]
 	parts[1].Descriptor = build(t, Signed, [][]byte{AppendSigned(nil, 1)}, 0).d
 	parts[1].Base = root
-	if _, _, err := Join(ctx, client, root, "file://"+dir+"/odd-", parts, urlresolve.Policy{}, 0); err == nil {
+	if _, _, err := Join(ctx, shardwriter.IndexTarget{Store: client, Root: root, Prefix: "file://" + dir + "/odd-"}, parts, urlresolve.Policy{}, 0); err == nil {
 		t.Error("keys of two kinds are joined")
 	}
 }
@@ -386,8 +387,11 @@ func TestJoinOfDamage(t *testing.T) {
 		if err := os.WriteFile(s.path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		parts := []Part{{Descriptor: other.d, Base: other.root, Records: 3000}, {Descriptor: s.d, Base: s.root, Records: 3000, FirstRecord: 3000}}
-		_, _, err := Join(ctx, s.client, s.root, fmt.Sprintf("%s.%d-", s.root, i), parts, urlresolve.Policy{}, 0)
+		parts := []Part{
+			{Descriptor: other.d, Base: other.root, Store: s.client, Records: 3000},
+			{Descriptor: s.d, Base: s.root, Store: s.client, Records: 3000, FirstRecord: 3000},
+		}
+		_, _, err := Join(ctx, shardwriter.IndexTarget{Store: s.client, Root: s.root, Prefix: fmt.Sprintf("%s.%d-", s.root, i)}, parts, urlresolve.Policy{}, 0)
 		if err != nil && !errors.Is(err, corrupt.ErrCorrupt) && !errors.Is(err, corrupt.ErrUnsupported) {
 			t.Fatal(err)
 		}

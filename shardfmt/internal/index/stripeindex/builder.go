@@ -321,10 +321,10 @@ func (b *Builder) newLayer() *layerindex.Builder {
 }
 
 // Finish implements write.Index: the index of a stripe, and its term filter.
-func (b *Builder) Finish(ctx context.Context, st shardwriter.Store, root, prefix string) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
+func (b *Builder) Finish(ctx context.Context, to shardwriter.IndexTarget) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
 	defer b.begin()
 	if b.spec.Scope.Whole() {
-		return b.finishShared(ctx, st, root, prefix)
+		return b.finishShared(ctx, to)
 	}
 	var d *metapb.IndexDescriptor
 	var out []shardwriter.Object
@@ -334,16 +334,16 @@ func (b *Builder) Finish(ctx context.Context, st shardwriter.Store, root, prefix
 	case Hash:
 		var objects []hashindex.Object
 		keys = b.hash.Hashes()
-		d, objects, err = b.hash.Write(ctx, st, root, prefix, hashindex.Type)
+		d, objects, err = b.hash.Write(ctx, to, hashindex.Type)
 		out = written(objects)
 	case Layer:
 		var objects []layerindex.Object
-		d, objects, err = b.layer.Write(ctx, st, root, prefix)
+		d, objects, err = b.layer.Write(ctx, to)
 		out = written(objects)
 	default:
 		var objects []textindex.Object
 		keys = b.termKeys()
-		d, objects, err = b.text.Write(ctx, st, root, prefix)
+		d, objects, err = b.text.Write(ctx, to)
 		out = written(objects)
 	}
 	if err != nil || d == nil {
@@ -353,7 +353,7 @@ func (b *Builder) Finish(ctx context.Context, st shardwriter.Store, root, prefix
 	if b.spec.Kind == Layer { // whose file reports at once what a filter would
 		return []*metapb.IndexDescriptor{d}, out, nil
 	}
-	f, more, err := b.filters.add(ctx, st, root, prefix, d, keys)
+	f, more, err := b.filters.add(ctx, to, d, keys)
 	out = append(out, more...)
 	if err != nil {
 		return nil, out, err
@@ -386,12 +386,12 @@ func (b *Builder) termKeys() []uint64 {
 }
 
 // Close implements write.Index: it writes the term filters of the stripes, and the index that they share.
-func (b *Builder) Close(ctx context.Context, st shardwriter.Store, root, prefix string) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
-	out, err := b.filters.write(ctx, st, root)
+func (b *Builder) Close(ctx context.Context, to shardwriter.IndexTarget) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
+	out, err := b.filters.write(ctx, to)
 	if err != nil || !b.spec.Scope.Whole() {
 		return nil, out, err
 	}
-	d, more, err := b.closeShared(ctx, st, root, prefix)
+	d, more, err := b.closeShared(ctx, to)
 	return d, append(out, more...), err
 }
 

@@ -141,17 +141,17 @@ type columnar struct {
 }
 
 // add takes the filter of the next stripe, whose index d describes.
-func (c *columnar) add(ctx context.Context, st shardwriter.Store, root, prefix string, d *metapb.IndexDescriptor, keys []uint64) (*metapb.IndexDescriptor, []shardwriter.Object, error) {
+func (c *columnar) add(ctx context.Context, to shardwriter.IndexTarget, d *metapb.IndexDescriptor, keys []uint64) (*metapb.IndexDescriptor, []shardwriter.Object, error) {
 	column := bloommatrix.NewColumn(keys)
 	var objects []shardwriter.Object
 	if len(c.columns) > 0 && !bloommatrix.Fits(c.columns, column) {
 		var err error
-		if objects, err = c.write(ctx, st, root); err != nil {
+		if objects, err = c.write(ctx, to); err != nil {
 			return nil, objects, err
 		}
 	}
 	if len(c.columns) == 0 {
-		c.prefix = prefix
+		c.prefix = to.Prefix
 	}
 	f := proto.CloneOf(d)
 	f.IndexType, f.Artifacts = FilterType, nil
@@ -160,20 +160,20 @@ func (c *columnar) add(ctx context.Context, st shardwriter.Store, root, prefix s
 	return f, objects, nil
 }
 
-// write writes a matrix of the columns so far, if there are any.
-func (c *columnar) write(ctx context.Context, st shardwriter.Store, root string) ([]shardwriter.Object, error) {
+// write writes a matrix of the columns so far, if there are any. Its name starts as that of the first of them.
+func (c *columnar) write(ctx context.Context, to shardwriter.IndexTarget) ([]shardwriter.Object, error) {
 	if len(c.columns) == 0 {
 		return nil, nil
 	}
 	m, data := bloommatrix.Join(bloommatrix.NewID(), c.columns)
 	url := c.prefix + "filter.amudai.filter"
 	for i, d := range c.described {
-		d.Artifacts = []*metapb.IndexArtifact{{Name: "filter", DataRef: meta.NewRef(urlresolve.Relative(root, url), 0, uint64(len(data)))}}
+		d.Artifacts = []*metapb.IndexArtifact{{Name: "filter", DataRef: meta.NewRef(urlresolve.Relative(to.Root, url), 0, uint64(len(data)))}}
 		d.Properties = append(d.Properties, meta.Pair(propertyFilter, meta.ListOf(
 			meta.Uint(m.ID), meta.Uint(uint64(m.Rows)), meta.Uint(uint64(m.Columns)), meta.Uint(uint64(i)))))
 	}
 	c.columns, c.described = nil, nil
-	return []shardwriter.Object{{URL: url, Size: int64(len(data))}}, st.Put(ctx, url, data)
+	return []shardwriter.Object{{URL: url, Size: int64(len(data))}}, to.Store.Put(ctx, url, data)
 }
 
 // IsFilter reports whether a descriptor is that of a term filter, which stands beside the index of the same name.

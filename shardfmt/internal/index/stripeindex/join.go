@@ -85,21 +85,22 @@ func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, 
 	for i := range parts {
 		records += parts[i].Records
 	}
+	to := shardwriter.IndexTarget{Store: st, Root: root, Prefix: prefix}
 	var made *metapb.IndexDescriptor
 	if d.IndexType == layerindex.Type {
 		var objects []layerindex.Object
-		made, objects, err = layerindex.Join(ctx, st, root, prefix, layerParts(parts), o.Policy, o.Memory)
+		made, objects, err = layerindex.Join(ctx, to, layerParts(st, parts), o.Policy, o.Memory)
 		out = written(objects)
 		if made != nil {
 			setProperties(d, made)
 		}
 	} else if d.IndexType == hashindex.Type {
 		var objects []hashindex.Object
-		made, objects, err = hashindex.Join(ctx, st, root, prefix, hashParts(parts), o.Policy, int(o.Memory))
+		made, objects, err = hashindex.Join(ctx, to, hashParts(st, parts), o.Policy, int(o.Memory))
 		out = written(objects)
 	} else {
 		var objects []textindex.Object
-		made, objects, err = textindex.Join(ctx, st, root, prefix, d, textParts(parts), textindex.JoinOptions{Policy: o.Policy, Memory: o.Memory})
+		made, objects, err = textindex.Join(ctx, to, d, textParts(st, parts), textindex.JoinOptions{Policy: o.Policy, Memory: o.Memory})
 		out = written(objects)
 	}
 	if err != nil {
@@ -122,29 +123,29 @@ func setProperties(d, made *metapb.IndexDescriptor) {
 	d.Properties = bag
 }
 
-func layerParts(parts []Part) []layerindex.Part {
+func layerParts(st meta.Store, parts []Part) []layerindex.Part {
 	out := make([]layerindex.Part, len(parts))
-	for i, p := range hashParts(parts) {
+	for i, p := range hashParts(st, parts) {
 		out[i] = layerindex.Part(p)
 	}
 	return out
 }
 
-func hashParts(parts []Part) []hashindex.Part {
+func hashParts(st meta.Store, parts []Part) []hashindex.Part {
 	out, first := make([]hashindex.Part, len(parts)), uint64(0)
 	for i, p := range parts {
-		out[i] = hashindex.Part{Descriptor: p.Descriptor, Base: p.Base, Records: p.Records, FirstRecord: first}
+		out[i] = hashindex.Part{Descriptor: p.Descriptor, Base: p.Base, Store: st, Records: p.Records, FirstRecord: first}
 		first += p.Records
 	}
 	return out
 }
 
-func textParts(parts []Part) []textindex.Part {
+func textParts(st meta.Store, parts []Part) []textindex.Part {
 	out, stripes, first := make([]textindex.Part, len(parts)), 0, uint64(0)
 	numbers := builtAs(parts[0].Descriptor)
 	for i, p := range parts {
 		out[i] = textindex.Part{
-			Descriptor: p.Descriptor, Base: p.Base, Stripes: p.Stripes, FirstStripe: stripes, Records: p.Records, FirstRecord: first,
+			Descriptor: p.Descriptor, Base: p.Base, Store: st, Stripes: p.Stripes, FirstStripe: stripes, Records: p.Records, FirstRecord: first,
 			Fields: map[uint32]uint32{},
 		}
 		for k, built := range builtAs(p.Descriptor) {

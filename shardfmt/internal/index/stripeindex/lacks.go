@@ -103,36 +103,35 @@ func (b *Builder) Keys() []uint64 {
 	return b.termKeys()
 }
 
-// Lacks describes what an index lacks of the one that its builder made of the values, "" if nothing; made is nil where there is nothing
-// to index. Both are of as many stripes and records.
-func Lacks(ctx context.Context, stored, made Stored, stripes int, records uint64, p urlresolve.Policy) (string, error) {
+// Lacks describes what an index lacks of the one that its builder made of the values, "" if nothing; the descriptor of made is nil where there
+// is nothing to index. Both are of as many stripes and records.
+func Lacks(ctx context.Context, stored, made Stored, p urlresolve.Policy) (string, error) {
 	if made.Descriptor == nil {
 		return "", nil
 	}
 	part := func(s *Stored) hashindex.Part {
-		return hashindex.Part{Descriptor: s.Descriptor, Base: s.Base, Records: records}
+		return hashindex.Part{Descriptor: s.Descriptor, Base: s.Base, Store: s.Store, Records: s.Records}
 	}
 	switch stored.Descriptor.IndexType {
 	case hashindex.Type:
-		return hashindex.Lacks(ctx, stored.Store, part(&stored), made.Store, part(&made), p)
+		return hashindex.Lacks(ctx, part(&stored), part(&made), p)
 	case layerindex.Type:
-		return layerindex.Lacks(ctx, stored.Store, layerindex.Part(part(&stored)), made.Store, layerindex.Part(part(&made)), p)
+		return layerindex.Lacks(ctx, layerindex.Part(part(&stored)), layerindex.Part(part(&made)), p)
 	}
 	ofText := func(s *Stored) textindex.Part {
-		out := textindex.Part{Descriptor: s.Descriptor, Base: s.Base, Stripes: stripes, Records: records, Fields: map[uint32]uint32{}}
+		out := textindex.Part{Descriptor: s.Descriptor, Base: s.Base, Store: s.Store, Stripes: s.Stripes, Records: s.Records, Fields: map[uint32]uint32{}}
 		for k, built := range builtAs(s.Descriptor) {
 			out.Fields[built] = uint32(k)
 		}
 		return out
 	}
-	return textindex.Lacks(ctx, stored.Store, ofText(&stored), made.Store, ofText(&made), textindex.JoinOptions{Policy: p})
+	return textindex.Lacks(ctx, ofText(&stored), ofText(&made), textindex.JoinOptions{Policy: p})
 }
 
-// Stored is an index, the object whose folder its references start at, and where it is.
+// Stored is an index of a stripe or shard, and the store that holds it.
 type Stored struct {
-	Descriptor *metapb.IndexDescriptor
-	Base       string
-	Store      meta.Store
+	Part
+	Store meta.Store
 }
 
 // Missing counts the keys that a term filter does not hold.

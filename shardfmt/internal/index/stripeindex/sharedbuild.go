@@ -48,7 +48,7 @@ func (s *shared) close() {
 }
 
 // finishShared takes the stripe available into the index of the shard, and describes its term filter.
-func (b *Builder) finishShared(ctx context.Context, st shardwriter.Store, root, prefix string) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
+func (b *Builder) finishShared(ctx context.Context, to shardwriter.IndexTarget) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
 	if b.spec.Kind == Layer { // whose keys are there already
 		b.shared.stripes++
 		b.shared.records += b.rows
@@ -61,7 +61,7 @@ func (b *Builder) finishShared(ctx context.Context, st shardwriter.Store, root, 
 		return nil, nil, err
 	}
 	b.describe(d, meta.Pair(propertyBase, meta.Text(baseStripe)), b.scope())
-	f, objects, err := b.filters.add(ctx, st, root, prefix, d, keys)
+	f, objects, err := b.filters.add(ctx, to, d, keys)
 	if err != nil {
 		return nil, objects, err
 	}
@@ -83,7 +83,7 @@ func (b *Builder) scope() *metapb.NameValuePair {
 }
 
 // closeShared writes the index of the shard, if any of its stripes has something to index.
-func (b *Builder) closeShared(ctx context.Context, st shardwriter.Store, root, prefix string) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
+func (b *Builder) closeShared(ctx context.Context, to shardwriter.IndexTarget) ([]*metapb.IndexDescriptor, []shardwriter.Object, error) {
 	if b.shared.stripes == 0 {
 		return nil, nil, nil
 	}
@@ -92,15 +92,15 @@ func (b *Builder) closeShared(ctx context.Context, st shardwriter.Store, root, p
 	var err error
 	if b.spec.Kind == Hash {
 		var objects []hashindex.Object
-		d, objects, err = b.shared.pairs.Write(ctx, st, root, prefix, hashindex.Type)
+		d, objects, err = b.shared.pairs.Write(ctx, to, hashindex.Type)
 		out = written(objects)
 	} else if b.spec.Kind == Layer {
 		var objects []layerindex.Object
-		d, objects, err = b.shared.keys.Write(ctx, st, root, prefix)
+		d, objects, err = b.shared.keys.Write(ctx, to)
 		out = written(objects)
 	} else {
 		var objects []textindex.Object
-		d, objects, err = b.shared.lists.Write(ctx, st, root, prefix)
+		d, objects, err = b.shared.lists.Write(ctx, to)
 		out = written(objects)
 	}
 	if err != nil || d == nil {

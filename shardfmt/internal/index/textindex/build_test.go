@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -72,7 +73,7 @@ func build(t testing.TB, c Collation, tokenizers []Tokenizer, records []record) 
 		}
 		records = records[n:]
 	}
-	d, objects, err := b.Write(ctx, client, root, folder+"i-")
+	d, objects, err := b.Write(ctx, shardwriter.IndexTarget{Store: client, Root: root, Prefix: folder + "i-"})
 	if err != nil || len(objects) != 2 {
 		t.Fatal(objects, err)
 	}

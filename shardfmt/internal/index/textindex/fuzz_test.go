@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/internal/encode"
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -47,7 +48,7 @@ func oddTree(t *testing.T, data []byte) *Index {
 	}
 	w := &writer{}
 	defer w.abort(ctx)
-	if err := w.create(ctx, client, folder); err != nil {
+	if err := w.create(ctx, shardwriter.IndexTarget{Store: client, Prefix: folder}); err != nil {
 		t.Fatal(err)
 	}
 	l := list{values: []uint64{1, 2, 5, 5, 9}}
@@ -58,7 +59,7 @@ func oddTree(t *testing.T, data []byte) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := indexshard.Create(ctx, client, folder+"odd.amudai.shard", s, encode.Plain, 0)
+	out, err := indexshard.Create(ctx, client, folder+"odd.amudai.shard", s, indexshard.Options{Profile: encode.Plain})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/indexshard"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -19,8 +20,9 @@ import (
 // later there.
 type Part struct {
 	Descriptor *metapb.IndexDescriptor
-	// Base is the object whose folder relative references start at.
-	Base string
+	// Base is the object whose folder relative references start at, Store what they are read from.
+	Base  string
+	Store meta.Store
 	// Stripes and Records of the shard.
 	Stripes, FirstStripe int
 	Records, FirstRecord uint64
@@ -35,24 +37,18 @@ type JoinOptions struct {
 	Memory int64
 }
 
-// JoinStore is what joining needs of an object store; a *blobio.Client is one.
-type JoinStore interface {
-	meta.Store
-	Store
-}
-
 // Join writes the index of shards that are put one behind the other, of their indexes: their terms, which are sorted, are merged, and
 // positions are shifted by the records before. Each part is read once, from its start to its end. The new descriptor d states all but where the
 // artifacts are. A part that is not as it must be is a corrupt.ErrCorrupt.
-func Join(ctx context.Context, st JoinStore, root, prefix string, d *metapb.IndexDescriptor, parts []Part, o JoinOptions) (*metapb.IndexDescriptor, []Object, error) {
+func Join(ctx context.Context, to shardwriter.IndexTarget, d *metapb.IndexDescriptor, parts []Part, o JoinOptions) (*metapb.IndexDescriptor, []Object, error) {
 	if o.Memory <= 0 {
 		o.Memory = DefaultMemory
 	}
-	j, err := newJoin(ctx, st, parts, o)
+	j, err := newJoin(ctx, parts, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	return writeAll(ctx, st, root, prefix, d, o.Memory, j.fill)
+	return writeAll(ctx, to, d, o.Memory, j.fill)
 }
 
 // join merges parts.
@@ -73,7 +69,7 @@ const (
 
 // newJoin opens the parts. A quarter of the memory goes to the ends of artifacts, which are there twice a part, a quarter to positions and
 // the rest to pages.
-func newJoin(ctx context.Context, st meta.Store, parts []Part, o JoinOptions) (*join, error) {
+func newJoin(ctx context.Context, parts []Part, o JoinOptions) (*join, error) {
 	each := o.Memory / int64(4*max(1, len(parts)))
 	j := &join{}
 	for i := range parts {
@@ -88,7 +84,7 @@ func newJoin(ctx context.Context, st meta.Store, parts []Part, o JoinOptions) (*
 				return nil, err
 			}
 		}
-		shards, err := indexshard.OpenOnce(ctx, st, urls, o.Policy, min(mostTail, max(leastTail, each/2)))
+		shards, err := indexshard.OpenOnce(ctx, p.Store, urls, o.Policy, min(mostTail, max(leastTail, each/2)))
 		if err != nil {
 			return nil, err
 		}

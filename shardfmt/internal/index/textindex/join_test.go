@@ -14,6 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -70,7 +71,7 @@ func writeShard(t *testing.T, client *blobio.Client, root, prefix string, r *ran
 		t.Fatal("nothing went to a file")
 	}
 	var err error
-	if s.d, _, err = lists.Write(t.Context(), client, root, prefix); err != nil {
+	if s.d, _, err = lists.Write(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: prefix}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -156,13 +157,13 @@ func TestJoinAgainstBuilder(t *testing.T) {
 			for i := range shards {
 				s := writeShard(t, client, root, fmt.Sprintf("%s.%d-", root, i), r, c, uint32(3+i), 1+r.IntN(3), 40<<(4*i))
 				asBuilt(t, client, root, s.d, s.values, c, uint32(3+i))
-				parts = append(parts, Part{Descriptor: s.d, Base: root, Stripes: len(s.values), FirstStripe: len(all), Records: s.records(), FirstRecord: first,
+				parts = append(parts, Part{Descriptor: s.d, Base: root, Store: client, Stripes: len(s.values), FirstStripe: len(all), Records: s.records(), FirstRecord: first,
 					Fields: map[uint32]uint32{uint32(3 + i): 9}})
 				all, first = append(all, s.values...), first+s.records()
 			}
 			for _, memory := range []int64{1, 1 << 20} {
 				empty := NewBuilder(c, []Field{{ID: 9}}).Describe()
-				d, objects, err := Join(t.Context(), client, root, fmt.Sprintf("%s.joined%d-", root, memory), empty, parts, JoinOptions{Memory: memory})
+				d, objects, err := Join(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: fmt.Sprintf("%s.joined%d-", root, memory)}, empty, parts, JoinOptions{Memory: memory})
 				if err != nil || len(objects) != 2 {
 					t.Fatal(objects, err)
 				}
@@ -187,19 +188,19 @@ func TestJoinHoldsLittle(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d, _, err := b.Write(t.Context(), client, root, fmt.Sprintf("%s.%d-", root, i))
+			d, _, err := b.Write(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: fmt.Sprintf("%s.%d-", root, i)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			size += int(d.GetIndexSize())
-			parts = append(parts, Part{Descriptor: d, Base: root, Stripes: 1, FirstStripe: i, Records: uint64(values), FirstRecord: uint64(i * values),
+			parts = append(parts, Part{Descriptor: d, Base: root, Store: client, Stripes: 1, FirstStripe: i, Records: uint64(values), FirstRecord: uint64(i * values),
 				Fields: map[uint32]uint32{0: 0}})
 		}
-		j, err := newJoin(t.Context(), client, parts, JoinOptions{Memory: 256 << 10})
+		j, err := newJoin(t.Context(), parts, JoinOptions{Memory: 256 << 10})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = writeAll(t.Context(), client, root, root+".joined-", parts[0].Descriptor, 256<<10, j.fill)
+		_, _, err = writeAll(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: root + ".joined-"}, parts[0].Descriptor, 256<<10, j.fill)
 		if err != nil || len(j.cursors) > 0 {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ func TestJoinRefuses(t *testing.T) {
 	defer client.Close()
 	root := "file://" + t.TempDir() + "/root.pb"
 	s := writeShard(t, client, root, root+".0-", rand.New(rand.NewPCG(1, 1)), CaseInsensitive, 3, 2, 500)
-	good := Part{Descriptor: s.d, Base: root, Stripes: 2, Records: s.records(), Fields: map[uint32]uint32{3: 3}}
+	good := Part{Descriptor: s.d, Base: root, Store: client, Stripes: 2, Records: s.records(), Fields: map[uint32]uint32{3: 3}}
 	for name, damage := range map[string]func(*Part){
 		"fewer records than positions": func(p *Part) { p.Records-- },
 		"fewer stripes":                func(p *Part) { p.Stripes-- },
@@ -228,7 +229,8 @@ func TestJoinRefuses(t *testing.T) {
 	} {
 		p := good
 		damage(&p)
-		_, _, err := Join(context.Background(), client, root, root+"."+strings.ReplaceAll(name, " ", "-")+"-", NewBuilder(CaseInsensitive, []Field{{}}).Describe(), []Part{p}, JoinOptions{})
+		to := shardwriter.IndexTarget{Store: client, Root: root, Prefix: root + "." + strings.ReplaceAll(name, " ", "-") + "-"}
+		_, _, err := Join(context.Background(), to, NewBuilder(CaseInsensitive, []Field{{}}).Describe(), []Part{p}, JoinOptions{})
 		if !errors.Is(err, corrupt.ErrCorrupt) && !errors.Is(err, corrupt.ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -248,7 +250,8 @@ func TestSpilledArtifacts(t *testing.T) {
 			}
 		}
 		var to *writer
-		_, objects, err := writeAll(t.Context(), client, folder+"root.pb", fmt.Sprintf("%s%d-", folder, memory), b.Describe(), memory, func(ctx context.Context, w *writer) error {
+		target := shardwriter.IndexTarget{Store: client, Root: folder + "root.pb", Prefix: fmt.Sprintf("%s%d-", folder, memory)}
+		_, objects, err := writeAll(t.Context(), target, b.Describe(), memory, func(ctx context.Context, w *writer) error {
 			to = w
 			return b.lists(ctx, w)
 		})

@@ -6,21 +6,20 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/internal/ranges"
-	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
-// Lacks compares an index with one that was made of the values of the same records, in a store of its own, and describes what it lacks: a
+// Lacks compares an index with one that was made of the values of the same records, and describes what it lacks: a
 // record in the lists of a term, "" if nothing. Lists that name other records besides, as approximate ranges do, lack nothing. Both
 // are read once, from start to end. An index that is not as it must be is a corrupt.ErrCorrupt.
-func Lacks(ctx context.Context, st meta.Store, part Part, own meta.Store, made Part, o JoinOptions) (string, error) {
+func Lacks(ctx context.Context, stored, made Part, o JoinOptions) (string, error) {
 	if o.Memory <= 0 {
 		o.Memory = DefaultMemory
 	}
-	have, err := newGroups(ctx, st, part, o)
+	have, err := newGroups(ctx, stored, o)
 	if err != nil {
 		return "", err
 	}
-	want, err := newGroups(ctx, own, made, o)
+	want, err := newGroups(ctx, made, o)
 	if err != nil {
 		return "", err
 	}
@@ -87,8 +86,8 @@ func (g *group) compare(other *group) int {
 	return bytes.Compare(g.term, other.term)
 }
 
-func newGroups(ctx context.Context, st meta.Store, part Part, o JoinOptions) (*groups, error) {
-	j, err := newJoin(ctx, st, []Part{part}, o)
+func newGroups(ctx context.Context, part Part, o JoinOptions) (*groups, error) {
+	j, err := newJoin(ctx, []Part{part}, o)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 )
 
 // DefaultMemory is how many bytes of lists a Lists holds before they go to temporary files, and how many a Join reads ahead.
@@ -64,12 +65,12 @@ func (s *Lists) Add(b *Builder, stripe int, first uint64) error {
 }
 
 // Write writes the index, as Builder.Write does. The lists are used up.
-func (s *Lists) Write(ctx context.Context, st Store, root, prefix string) (*metapb.IndexDescriptor, []Object, error) {
+func (s *Lists) Write(ctx context.Context, to shardwriter.IndexTarget) (*metapb.IndexDescriptor, []Object, error) {
 	defer s.Close()
 	if s.descriptor == nil {
 		return nil, nil, nil
 	}
-	return writeAll(ctx, st, root, prefix, s.descriptor, int64(s.memory), s.fill)
+	return writeAll(ctx, to, s.descriptor, int64(s.memory), s.fill)
 }
 
 // fill gives the lists to a writer.

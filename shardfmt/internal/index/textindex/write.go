@@ -25,22 +25,22 @@ import (
 // Store is what writing an index needs of an object store; a *blobio.Client is one.
 type Store = shardwriter.Store
 
-// Write writes the artifacts and describes them in terms of root, the object that will hold the description. Their names
-// are prefix, "terms" or "positions", and the suffix of shards. Without any term nothing is written, and there is no
-// descriptor. After an error the objects are those that were written all the same. The builder is used up.
-func (b *Builder) Write(ctx context.Context, st Store, root, prefix string) (*metapb.IndexDescriptor, []Object, error) {
+// Write writes the artifacts and describes them. Their names are the prefix, "terms" or "positions", and the suffix of shards. Without any
+// term nothing is written, and there is no descriptor. After an error the objects are those that were written all the same. The builder is
+// used up.
+func (b *Builder) Write(ctx context.Context, to shardwriter.IndexTarget) (*metapb.IndexDescriptor, []Object, error) {
 	if b.terms.count() == 0 {
 		return nil, nil, nil
 	}
-	return writeAll(ctx, st, root, prefix, b.Describe(), 0, b.lists)
+	return writeAll(ctx, to, b.Describe(), 0, b.lists)
 }
 
 // writeAll writes the artifacts of the lists that fill gives, and adds them to the descriptor d; without any list there is none. Memory is
 // about how many bytes are held of what is written; the rest waits in temporary files. It is 0 where all may be held.
-func writeAll(ctx context.Context, st Store, root, prefix string, d *metapb.IndexDescriptor, memory int64, fill func(context.Context, *writer) error) (*metapb.IndexDescriptor, []Object, error) {
+func writeAll(ctx context.Context, to shardwriter.IndexTarget, d *metapb.IndexDescriptor, memory int64, fill func(context.Context, *writer) error) (*metapb.IndexDescriptor, []Object, error) {
 	w := &writer{memory: memory}
 	defer w.abort(ctx)
-	if err := w.create(ctx, st, prefix); err != nil {
+	if err := w.create(ctx, to); err != nil {
 		return nil, nil, err
 	}
 	if err := fill(ctx, w); err != nil || w.written == 0 {
@@ -56,7 +56,7 @@ func writeAll(ctx context.Context, st Store, root, prefix string, d *metapb.Inde
 	if err != nil {
 		return nil, objects, err
 	}
-	return describe(d, root, written), objects, nil
+	return describe(d, to.Root, written), objects, nil
 }
 
 // Object is one that was written.
@@ -165,7 +165,7 @@ type writer struct {
 // positionRows are written at a time.
 const positionRows = 64 << 10
 
-func (w *writer) create(ctx context.Context, st Store, prefix string) error {
+func (w *writer) create(ctx context.Context, to shardwriter.IndexTarget) error {
 	termsType, err := indexshard.Schema(termsSchema)
 	if err != nil {
 		return err
@@ -174,10 +174,12 @@ func (w *writer) create(ctx context.Context, st Store, prefix string) error {
 	if err != nil {
 		return err
 	}
-	if w.terms, err = indexshard.Create(ctx, st, prefix+artifactTerms+".amudai.shard", termsType, encode.MinimalCompression, w.memory); err != nil {
+	o := indexshard.Options{Profile: encode.MinimalCompression, Memory: w.memory}
+	if w.terms, err = indexshard.Create(ctx, to.Store, to.Prefix+artifactTerms+".amudai.shard", termsType, o); err != nil {
 		return err
 	}
-	if w.positions, err = indexshard.CreateList(ctx, st, prefix+artifactPositions+".amudai.shard", positionsType, encode.MinimalCompression, w.memory); err != nil {
+	o.LongBlocks = true
+	if w.positions, err = indexshard.Create(ctx, to.Store, to.Prefix+artifactPositions+".amudai.shard", positionsType, o); err != nil {
 		return err
 	}
 	w.types = arrowtype.Schema(positionsType)

@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -150,7 +151,7 @@ func (s *shards) text(name string, records ...string) {
 			}
 		}
 		if err == nil {
-			_, objects, err = b.Write(context.Background(), s.client, url, strings.TrimSuffix(url, "shard.amudai.shard")+"text0-")
+			_, objects, err = b.Write(context.Background(), s.indexTarget(url, "text0-"))
 		}
 	}
 	for i, part := range []string{"terms", "positions"} {
@@ -168,13 +169,18 @@ func (s *shards) hashes(name string, bits int, pairs ...[2]uint64) {
 		b.Add(p[0], p[1])
 	}
 	url := s.url()
-	_, objects, err := b.Write(context.Background(), s.client, url, strings.TrimSuffix(url, "shard.amudai.shard")+"hash0-", hashindex.Type)
+	_, objects, err := b.Write(context.Background(), s.indexTarget(url, "hash0-"), hashindex.Type)
 	for i, o := range objects {
 		s.take(fmt.Sprintf("partition %d of a hash index %s", i, name), o.URL, err)
 	}
 	if len(objects) == 0 {
 		s.take(name, url, err)
 	}
+}
+
+// indexTarget is where an index of the shard at url is written, with names that continue that of its folder.
+func (s *shards) indexTarget(url, name string) shardwriter.IndexTarget {
+	return shardwriter.IndexTarget{Store: s.client, Root: url, Prefix: strings.TrimSuffix(url, "shard.amudai.shard") + name}
 }
 
 // take adds the shard at url, if it was written.
