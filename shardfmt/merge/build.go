@@ -63,6 +63,9 @@ type stripe struct {
 	raw *uint64
 }
 
+// chunk is what belongs to the stripe and to no column. Where data moves, the new root has the stripes of one shard.
+func (st *stripe) chunk() chunk { return chunk{int32(st.index), -1} }
+
 // build lays out the new root.
 func (m *merger) build(ctx context.Context) ([]byte, error) {
 	m.root = meta.NewRootBuilder()
@@ -240,7 +243,7 @@ func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb
 			if err := st.from.shorten(ctx, anchor, d.Field.StandardProperties, d.Field.CustomProperties); err != nil {
 				return nil, err
 			}
-			if err := m.urls.move(st.from, anchor, d); err != nil {
+			if err := m.urls.move(st.from, anchor, m.chunkOf(st, id), d); err != nil {
 				return nil, err
 			}
 			return d, m.newFieldIndexes(st, id, d.Field)
@@ -252,6 +255,15 @@ func (m *merger) descriptor(ctx context.Context, st *stripe, id uint32) (*metapb
 		return nil, nil
 	}
 	return allNull(node, n), nil
+}
+
+// chunkOf is what the data of a field in a stripe belongs to.
+func (m *merger) chunkOf(st *stripe, id uint32) chunk {
+	n := m.target.nodes[id]
+	for n.Parent != schema.NoParent {
+		n = m.target.nodes[n.Parent]
+	}
+	return chunk{int32(st.index), int32(n.ID)}
 }
 
 // positionsIn is how many positions a child of parent has in a stripe, as far as that is known without its own

@@ -277,7 +277,7 @@ func (m *merger) setProperties(st *stripe, p *metapb.StripeProperties, anchor st
 	bag := meta.Properties(p.CustomProperties)
 	bag.Set(meta.PropertyObjects, meta.Null())
 	p.CustomProperties = bag
-	if err := m.urls.move(st.from, anchor, p); err != nil {
+	if err := m.urls.move(st.from, anchor, st.chunk(), p); err != nil {
 		return err
 	}
 	bag.Set(meta.PropertyObjects, meta.ObjectSumsValue(sums...))
@@ -298,7 +298,7 @@ func (m *merger) shardField(ctx context.Context, id uint32) error {
 	}
 	f := proto.CloneOf(old)
 	m.keep(s, s.root.URL(), f.Indexes, func(d *metapb.IndexDescriptor) bool { return !m.dropped(d) })
-	if err := m.urls.move(s, s.root.URL(), f); err != nil {
+	if err := m.urls.move(s, s.root.URL(), wholeShard, f); err != nil {
 		return err
 	}
 	m.shardFields[id] = f

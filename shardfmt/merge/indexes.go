@@ -60,7 +60,7 @@ func (m *merger) addStripeIndexes(ctx context.Context, st *stripe) error {
 			return err
 		}
 		m.keepIndexes(st, anchor, c)
-		if err := m.urls.move(st.from, anchor, c); err != nil {
+		if err := m.urls.move(st.from, anchor, st.chunk(), c); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,8 @@ var ErrNothingToPack = errors.New("nothing to pack")
 // references of the new root are those of Concat, shifted. Bytes whose checksum the inputs tell are held to it on the way. Both out and object
 // must not exist. After an error either may have been written; nothing refers to object then but out.
 //
-// Of each copied object one range is read, from the first to the last byte that the inputs refer to, in requests of up to 8 MiB.
+// Of each copied object one range is read, from the first to the last byte that the inputs refer to, in requests of up to 8 MiB. Data of objects
+// below 16 MiB is laid out in groups of stripes, column by column, and stripes that have checksums of it get one for each column instead.
 // Objects that something names without a range, as Parquet files, stay where they are. A shard with protobuf fields that this program
 // does not know is refused: they may refer to data.
 func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []Input, o PackOptions) (*Result, error) {
@@ -58,30 +59,46 @@ func pack(ctx context.Context, sp *blobio.Client, out, object string, joined []b
 	if o.Attempt == "" {
 		o.Attempt = newAttempt()
 	}
-	p := &packing{out: out, joined: joined, o: o.Options, places: &places{spans: map[string]*span{}, stays: map[string]bool{}}}
+	p := &packing{out: out, joined: joined, o: o.Options, places: &places{origins: map[string]*origin{}, stays: map[string]bool{}}}
 	p.o.Limits.Objects = -1
-	if _, _, err := p.build(ctx); err != nil {
+	if err := p.build(ctx); err != nil {
 		return nil, err
 	}
-	moving, size := p.places.settle(object, o)
+	moving := p.places.choose(object, o)
 	if len(moving) == 0 {
 		return nil, ErrNothingToPack
 	}
 	p.o.Limits = o.Limits
-	m, root, err := p.build(ctx)
+	l, err := p.lay(ctx, moving)
 	if err != nil {
 		return nil, err
 	}
-	moved, err := p.copy(ctx, sp, object, moving, size)
+	moved, err := p.copy(ctx, sp, object, l)
 	if err != nil {
 		return nil, err
 	}
-	if err := write(ctx, sp, out, root); err != nil {
+	if len(p.places.sums) > 0 { // which are known by now
+		if err := p.build(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := write(ctx, sp, out, p.root); err != nil {
 		return nil, err
 	}
-	r := m.result(root)
+	r := p.merger.result(p.root)
 	r.Packed, r.BytesMoved = len(moving), moved
 	return r, nil
+}
+
+// lay lays out what moves, by columns if the root stays within its limits, and builds the root: nothing is copied in vain.
+func (p *packing) lay(ctx context.Context, moving []*origin) (*layout, error) {
+	if l := p.places.layColumns(moving); l != nil {
+		if err := p.build(ctx); !errors.Is(err, errLimit) {
+			return l, err
+		}
+	}
+	l := p.places.layWhole(moving)
+	return l, p.build(ctx)
 }
 
 // packing moves the data of a root that was joined in memory.
@@ -90,24 +107,28 @@ type packing struct {
 	joined []byte
 	o      Options
 	places *places
+	// merger built root last.
+	merger *merger
+	root   []byte
 }
 
 // build goes through the joined root, to learn its references or to make the root with moved ones.
-func (p *packing) build(ctx context.Context) (*merger, []byte, error) {
+func (p *packing) build(ctx context.Context) error {
 	s, err := readRoot(ctx, joinedRoot(p.joined), Input{URL: p.out, Size: int64(len(p.joined))}, p.o)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	if err := s.refuseUnknown(ctx); err != nil {
-		return nil, nil, err
+		return err
 	}
 	s.mapping, s.identical = identityMapping(s.schema.Count), true
 	o := p.o
 	o.AllowStandard = true // the inputs were called
 	m := &merger{out: p.out, options: o, target: newSchemaTarget(s.schema, s.schemaWire, s.ids), shards: []*shard{s}, urls: newURLs(p.out, o)}
 	m.urls.places = p.places
-	root, err := m.build(ctx)
-	return m, root, err
+	p.merger = m
+	p.root, err = m.build(ctx)
+	return err
 }
 
 // joinedRoot is a root that is not written yet, as the only object of a store.
@@ -153,11 +174,11 @@ const (
 // costs as much. Such bytes are not held to their checksums; those go along in the root.
 var copyLeast int64 = 16 << 20
 
-// copy writes the new object of the spans that move to it, and reports how many bytes those have. What the store copied is
+// copy writes the new object, and reports how many bytes its spans have. What the store copied is
 // compared before anything refers to it; where it copied wrongly, or refuses to copy or to join what it copied, all
 // bytes are fetched.
-func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, moving []*span, size int64) (moved int64, err error) {
-	c, err := p.copyBy(ctx, sp, object, moving, size, true)
+func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, l *layout) (moved int64, err error) {
+	c, err := copyBy(ctx, sp, object, l, true)
 	if err == nil && len(c.copied) > 0 {
 		err = c.compare(ctx, object)
 		if errors.Is(err, blobio.ErrDamaged) {
@@ -167,7 +188,7 @@ func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, mo
 		}
 	}
 	if err != nil && c != nil && c.refused(ctx, err) {
-		c, err = p.copyBy(ctx, sp, object, moving, size, false)
+		c, err = copyBy(ctx, sp, object, l, false)
 	}
 	if err != nil {
 		return 0, err
@@ -176,8 +197,8 @@ func (p *packing) copy(ctx context.Context, sp *blobio.Client, object string, mo
 }
 
 // copyBy writes the object, with ranges that the store copies if inStore.
-func (p *packing) copyBy(ctx context.Context, sp *blobio.Client, object string, moving []*span, size int64, inStore bool) (c *packed, err error) {
-	w, err := sp.Create(ctx, object, blobio.CreateOptions{SizeHint: min(size, mostHint)})
+func copyBy(ctx context.Context, sp *blobio.Client, object string, l *layout, inStore bool) (c *packed, err error) {
+	w, err := sp.Create(ctx, object, blobio.CreateOptions{SizeHint: min(l.size, mostHint)})
 	if err != nil {
 		return nil, err
 	}
@@ -186,21 +207,26 @@ func (p *packing) copyBy(ctx context.Context, sp *blobio.Client, object string, 
 			w.Abort()
 		}
 	}()
-	c = &packed{w: w, from: sp, check: newSumCheck(p.places.sums)}
+	c = &packed{w: w, from: sp, check: newSumCheck(l.spans...)}
 	if inStore {
 		c.copier, _ = w.(blobio.RangeCopier)
 	}
 	if err := c.put(meta.Magic[:]); err != nil {
 		return c, err
 	}
-	if err := c.spans(ctx, moving); err != nil {
+	for _, g := range l.groups {
+		if err := c.group(ctx, g); err != nil {
+			return c, err
+		}
+	}
+	if err := c.spans(ctx, l.spans); err != nil {
 		return c, err
 	}
 	if err := c.put(meta.Magic[:]); err != nil {
 		return c, err
 	}
-	if c.written != size {
-		return c, fmt.Errorf("merge: %d bytes were packed, %d planned", c.written, size)
+	if c.written != l.size {
+		return c, fmt.Errorf("merge: %d bytes were packed, %d planned", c.written, l.size)
 	}
 	c.closed = true
 	return c, w.Close()
@@ -271,7 +297,7 @@ func (c *packed) compare(ctx context.Context, object string) error {
 		}
 		n := min(sampleSize, s.size())
 		of, at = append(of, blobio.Range{Start: s.end - n, End: s.end}), append(at, blobio.Range{Start: s.to + s.size() - n, End: s.to + s.size()})
-		want, err := readSamples(ctx, sp, s.object, of)
+		want, err := readSamples(ctx, sp, s.of.url, of)
 		if err != nil {
 			return err
 		}
@@ -281,7 +307,7 @@ func (c *packed) compare(ctx context.Context, object string) error {
 		}
 		for i := range want {
 			if !bytes.Equal(got[i], want[i]) {
-				return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("the bytes from %d differ from those of %s from %d", at[i].Start, s.object, of[i].Start))
+				return blobio.NewError("copy", object, blobio.ErrDamaged, fmt.Errorf("the bytes from %d differ from those of %s from %d", at[i].Start, s.of.url, of[i].Start))
 			}
 		}
 	}
@@ -315,24 +341,55 @@ func (c *packed) spans(ctx context.Context, moving []*span) error {
 	return nil
 }
 
+// group writes a group: all of it is read, held to its checksums, and written span by span.
+func (c *packed) group(ctx context.Context, g *group) error {
+	data, all := map[*origin][]byte{}, []piece(nil)
+	for _, o := range g.origins {
+		data[o] = make([]byte, o.size())
+		for at := int64(0); at < o.size(); at += pieceSize {
+			all = append(all, piece{object: o.url, from: o.start + at, data: data[o][at:min(at+pieceSize, o.size())]})
+		}
+	}
+	if err := readPieces(ctx, c.from, all); err != nil {
+		return err
+	}
+	for _, o := range g.origins {
+		if err := newSumCheck(&o.spans[0]).add(o.url, o.start, data[o]); err != nil {
+			return err
+		}
+	}
+	for _, s := range g.spans {
+		b := data[s.of][s.start-s.of.start : s.end-s.of.start]
+		s.sum = xxh3.Hash(b)
+		if err := c.span(s.to, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// span writes bytes that go to to.
+func (c *packed) span(to int64, b []byte) error {
+	if err := c.padTo(to); err != nil {
+		return err
+	}
+	c.moved += int64(len(b))
+	return c.put(b)
+}
+
 // read writes spans whose bytes it fetches, and holds to their checksums.
 func (c *packed) read(ctx context.Context, spans []*span) error {
 	for batch := range batches(spans) {
-		read, err := readPieces(ctx, c.from, batch)
-		if err != nil {
+		if err := readPieces(ctx, c.from, batch); err != nil {
 			return err
 		}
-		for i, piece := range batch {
-			if err := c.check.add(piece.object, piece.from, read[i]); err != nil {
+		for _, piece := range batch {
+			if err := c.check.add(piece.object, piece.from, piece.data); err != nil {
 				return err
 			}
-			if err := c.padTo(piece.to); err != nil {
+			if err := c.span(piece.to, piece.data); err != nil {
 				return err
 			}
-			if err := c.put(read[i]); err != nil {
-				return err
-			}
-			c.moved += int64(len(read[i]))
 		}
 	}
 	return nil
@@ -348,12 +405,12 @@ func (c *packed) large(ctx context.Context, s span) error {
 		return c.read(ctx, []*span{&s})
 	}
 	if n > 0 {
-		if err := c.read(ctx, []*span{{object: s.object, start: s.start, end: s.start + n, to: s.to}}); err != nil {
+		if err := c.read(ctx, []*span{{of: s.of, start: s.start, end: s.start + n, to: s.to}}); err != nil {
 			return err
 		}
 		s.start, s.to = s.start+n, s.to+n
 	}
-	err := c.copier.CopyRange(s.object, s.start, s.size(), "")
+	err := c.copier.CopyRange(s.of.url, s.start, s.size(), "")
 	if errors.Is(err, errors.ErrUnsupported) {
 		return c.read(ctx, []*span{&s})
 	}
@@ -364,10 +421,11 @@ func (c *packed) large(ctx context.Context, s span) error {
 	return err
 }
 
-// piece is a part of a span that one request reads: size bytes from from on, which go to to.
+// piece is what one request reads: data from from on, which goes to to.
 type piece struct {
-	object         string
-	from, to, size int64
+	object   string
+	from, to int64
+	data     []byte
 }
 
 // batches yields the pieces of spans, in order, some at a time.
@@ -377,15 +435,15 @@ func batches(moving []*span) func(yield func([]piece) bool) {
 		held := int64(0)
 		for _, s := range moving {
 			for at := s.start; at < s.end; {
-				next := piece{s.object, at, s.to + at - s.start, min(pieceSize, s.end-at)}
-				if len(batch) == smallAhead || held+next.size > piecesAhead*pieceSize {
+				size := min(pieceSize, s.end-at)
+				if len(batch) == smallAhead || held+size > piecesAhead*pieceSize {
 					if !yield(batch) {
 						return
 					}
 					batch, held = nil, 0
 				}
-				batch, held = append(batch, next), held+next.size
-				at += next.size
+				batch, held = append(batch, piece{s.of.url, at, s.to + at - s.start, make([]byte, size)}), held+size
+				at += size
 			}
 		}
 		if len(batch) > 0 {
@@ -394,12 +452,10 @@ func batches(moving []*span) func(yield func([]piece) bool) {
 	}
 }
 
-// readPieces reads a batch, all of it at the same time.
-func readPieces(ctx context.Context, sp *blobio.Client, batch []piece) ([][]byte, error) {
-	out := make([][]byte, len(batch))
-	return out, sp.EachUpTo(ctx, len(batch), len(batch), func(ctx context.Context, branch *blobio.Client, i int) error {
-		out[i] = make([]byte, batch[i].size)
-		_, err := branch.ReadRange(ctx, batch[i].object, batch[i].from, out[i])
+// readPieces reads pieces, many at the same time.
+func readPieces(ctx context.Context, sp *blobio.Client, all []piece) error {
+	return sp.EachUpTo(ctx, smallAhead, len(all), func(ctx context.Context, branch *blobio.Client, i int) error {
+		_, err := branch.ReadRange(ctx, all[i].object, all[i].from, all[i].data)
 		return err
 	})
 }
@@ -413,10 +469,13 @@ type sumUnderWay struct {
 	hash *xxh3.Hasher
 }
 
-func newSumCheck(sums []summed) sumCheck {
+// newSumCheck is of the checksums of the spans' origins.
+func newSumCheck(spans ...*span) sumCheck {
 	c := sumCheck{}
-	for _, s := range sums {
-		c[s.object] = append(c[s.object], &sumUnderWay{s, s.start, xxh3.New()})
+	for _, of := range spans {
+		for _, s := range of.of.sums {
+			c[of.of.url] = append(c[of.of.url], &sumUnderWay{s, s.start, xxh3.New()})
+		}
 	}
 	return c
 }

@@ -34,10 +34,16 @@ func TestPackCopiesInTheStore(t *testing.T) {
 		defer sp.Close()
 		at := "mem://packcopy-" + filepath.Base(folder) + "/"
 		in, cases := packedCase(t, sp, folder, at)
-		pack := func(name string, least int64) (*merge.Result, []byte, blobio.Counters) {
-			defer merge.SetCopyLeast(least)()
+		pack := func(name string, copyRange func(w copier, key string, off, size int64) error) (*merge.Result, []byte, blobio.Counters) {
+			defer merge.SetCopyLeast(1)()
+			sp := blobio.NewClient(blobio.ClientOptions{})
+			defer sp.Close()
+			b := &failingCopies{Bucket: memblob.Open("packcopy-" + filepath.Base(folder)), copy: copyRange, written: func(w copier) error { return w.Close() }}
+			if err := sp.MountBucket(at, b); err != nil {
+				t.Fatal(err)
+			}
 			start := sp.Counters()
-			res, err := merge.Pack(ctx, sp, at+name+".amudai.shard", at+"data/"+name+"/0.amudai.stripe", in, merge.PackOptions{Copy: true})
+			res, err := merge.Pack(ctx, sp, at+name+".amudai.shard", at+"data/p/"+name+".amudai.stripe", in, merge.PackOptions{Copy: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,8 +54,8 @@ func TestPackCopiesInTheStore(t *testing.T) {
 			}
 			return res, data, used
 		}
-		fetched, want, all := pack("fetched", 1<<40)
-		copied, got, few := pack("copying", 1)
+		fetched, want, all := pack("fetched", func(copier, string, int64, int64) error { return errors.ErrUnsupported })
+		copied, got, few := pack("copying", func(w copier, key string, off, size int64) error { return w.CopyRange(key, off, size, "") })
 		if want, got := want, got; !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}

@@ -69,7 +69,7 @@ func (m *merger) addStripeProperties(ctx context.Context, st *stripe) error {
 	if err := st.from.shorten(ctx, anchor, p.StandardProperties, p.CustomProperties); err != nil {
 		return err
 	}
-	if err := m.urls.move(st.from, anchor, p); err != nil {
+	if err := m.urls.moveProperties(st.from, anchor, st.chunk(), p); err != nil {
 		return err
 	}
 	st.dir.PropertiesRef = m.root.Add(p)

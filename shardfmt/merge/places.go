@@ -2,6 +2,7 @@ package merge
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -11,47 +12,112 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
-// places are where the data of a shard lies, and where it moves to. A shard is gone through twice: first to learn which ranges of
-// which objects it refers to, and then, once it is settled what moves, to rewrite the references.
+// places are where the data of a shard lies, and where it moves to. A shard is gone through to learn which ranges of which objects it
+// refers to, and again, once it is settled what moves, to rewrite the references.
 type places struct {
-	spans map[string]*span
+	origins map[string]*origin
 	// stays are objects that something names as a whole: where a range of them went could not be reported.
 	stays map[string]bool
-	sums  []summed
 	// into is the object that spans move into, "" while they are learned.
 	into string
+	// sums are the spans, by stripe, whose checksums its properties get.
+	sums map[int32][]*span
 }
 
-// span is what a shard refers to of one object: [start, end).
-type span struct {
-	object     string
+// chunk is what a reference belongs to: a top-level column in a stripe, by their numbers. -1 is no stripe, or no column.
+type chunk struct{ stripe, column int32 }
+
+// wholeShard is the chunk of what belongs to no stripe.
+var wholeShard = chunk{-1, -1}
+
+// origin is an object that the shard refers to.
+type origin struct {
+	url string
+	// start and end enclose all references and checksums.
 	start, end int64
-	// moves: the bytes lie at to in the new object.
+	// moves: all spans lie in the new object.
 	moves bool
-	to    int64
+	// byColumns: each span is of one chunk, and gets a checksum of its own. Else there is one span, once it is settled what moves.
+	byColumns bool
+	spans     []span
+	sums      []summed
+}
+
+func (o *origin) size() int64 { return o.end - o.start }
+
+// span is a range of an origin that moves as it is: [start, end).
+type span struct {
+	of *origin
+	chunk
+	start, end int64
+	// to is where the bytes lie in the new object, sum their XXH3-64 once they were copied.
+	to  int64
+	sum uint64
 }
 
 func (s *span) size() int64 { return s.end - s.start }
 
-// summed is a range whose checksum the shard reports.
+// summed is a range of an origin whose checksum a stripe reports.
 type summed struct {
-	object     string
+	stripe     int32
 	start, end int64
 	sum        uint64
 }
 
-// of reports the object and the shift of a range, and learns it if nothing is settled.
-func (p *places) of(object string, start, end int64) (string, int64) {
-	s := p.spans[object]
-	switch {
-	case p.into == "" && s == nil:
-		p.spans[object] = &span{object: object, start: start, end: end}
-	case p.into == "":
-		s.start, s.end = min(s.start, start), max(s.end, end)
-	case s.moves:
-		return p.into, s.to - s.start
+// origin is the origin of a range that is learned.
+func (p *places) origin(object string, start, end int64) *origin {
+	o := p.origins[object]
+	if o == nil {
+		o = &origin{url: object, start: start, end: end}
+		p.origins[object] = o
 	}
-	return object, 0
+	o.start, o.end = min(o.start, start), max(o.end, end)
+	return o
+}
+
+// of reports the object and the shift of a range, and learns it if nothing is settled.
+func (p *places) of(c chunk, object string, start, end int64) (string, int64, error) {
+	if p.into == "" {
+		p.origin(object, start, end).learn(c, start, end)
+		return object, 0, nil
+	}
+	o := p.origins[object]
+	if o == nil || !o.moves {
+		return object, 0, nil
+	}
+	i, _ := slices.BinarySearchFunc(o.spans, start, func(s span, start int64) int { return cmp.Or(cmp.Compare(s.start, start), -1) })
+	if i == 0 || end > o.spans[i-1].end {
+		return "", 0, fmt.Errorf("merge: the range [%d, %d) of %s was not learned", start, end, object)
+	}
+	return p.into, o.spans[i-1].to - o.spans[i-1].start, nil
+}
+
+// learn adds a range to the spans: to the last, if that is of the same chunk and nothing but padding lies between.
+func (o *origin) learn(c chunk, start, end int64) {
+	if n := len(o.spans); n > 0 {
+		if s := &o.spans[n-1]; s.chunk == c && start < s.end+colstream.Alignment && s.start < end+colstream.Alignment {
+			s.start, s.end = min(s.start, start), max(s.end, end)
+			return
+		}
+	}
+	o.spans = append(o.spans, span{of: o, chunk: c, start: start, end: end})
+}
+
+// disjoin sorts the learned spans, and joins those that overlap, and those of one chunk with nothing but padding between them.
+func (o *origin) disjoin() {
+	slices.SortFunc(o.spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end), cmp.Compare(a.stripe, b.stripe), cmp.Compare(a.column, b.column))
+	})
+	joined := o.spans[:min(1, len(o.spans))]
+	for _, s := range o.spans[len(joined):] {
+		last := &joined[len(joined)-1]
+		if s.start < last.end || s.end <= last.end || s.chunk == last.chunk && s.start < last.end+colstream.Alignment {
+			last.end = max(last.end, s.end)
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	o.spans = joined
 }
 
 // leave keeps the object of a reference without a range where it is.
@@ -82,19 +148,15 @@ func (p *places) keepArtifacts(s *shard, anchor string, m proto.Message) {
 	}
 }
 
-// noteSums learns the checksums among a stripe's properties.
-func (p *places) noteSums(s *shard, anchor string, m proto.Message) {
-	properties, ok := m.(*metapb.StripeProperties)
-	if !ok || p.into != "" {
-		return
+// takeSum learns a checksum. Once it is settled what moves, it reports whether the checksums of spans take its place.
+func (p *places) takeSum(object string, sum summed) bool {
+	if p.into != "" {
+		o := p.origins[object]
+		return o != nil && o.byColumns
 	}
-	for _, sum := range meta.ObjectSums(meta.Properties(properties.CustomProperties).Get(meta.PropertyObjects)) {
-		object, err := s.root.Resolve(anchor, sum.Ref.Url)
-		start, end, bad := meta.RefRange(sum.Ref)
-		if err == nil && bad == nil {
-			p.sums = append(p.sums, summed{object, start, end, sum.Sum})
-		}
-	}
+	o := p.origin(object, sum.start, sum.end)
+	o.sums = append(o.sums, sum)
+	return true
 }
 
 // Which objects Pack copies.
@@ -107,33 +169,28 @@ const (
 	PackGrowth = 8
 )
 
-// settle chooses the spans that move and lays them out; size is that of the new object, 0 if none moves. Every object
-// moves that can, or those that PackBelow and PackGrowth say.
-func (p *places) settle(into string, o PackOptions) (moving []*span, size int64) {
-	for _, s := range p.spans {
-		if !p.stays[s.object] && s.size() > 0 {
-			moving = append(moving, s)
+// choose chooses the objects that move, in the order of their sizes: all that can, or those that PackBelow and PackGrowth say.
+func (p *places) choose(into string, o PackOptions) (moving []*origin) {
+	for _, from := range p.origins {
+		if !p.stays[from.url] && from.size() > 0 {
+			moving = append(moving, from)
 		}
 	}
-	slices.SortFunc(moving, func(a, b *span) int { return cmp.Or(cmp.Compare(a.size(), b.size()), cmp.Compare(a.object, b.object)) })
+	slices.SortFunc(moving, func(a, b *origin) int { return cmp.Or(cmp.Compare(a.size(), b.size()), cmp.Compare(a.url, b.url)) })
 	if !o.All && !o.Copy {
 		sizes := make([]int64, len(moving))
-		for i, s := range moving {
-			sizes[i] = s.size()
+		for i, from := range moving {
+			sizes[i] = from.size()
 		}
 		moving = moving[:PackCount(sizes)]
 	}
-	if p.into = into; len(moving) < 2 && !o.Copy || len(moving) == 0 {
-		return nil, 0
+	if p.into = into; len(moving) < 2 && !o.Copy {
+		return nil
 	}
-	size = int64(len(meta.Magic))
-	for _, s := range moving {
-		const mask = colstream.Alignment - 1
-		size += (s.start - size) & mask // a buffer keeps its alignment
-		s.moves, s.to = true, size
-		size += s.size()
+	for _, from := range moving {
+		from.moves = true
 	}
-	return moving, size + int64(len(meta.Magic))
+	return moving
 }
 
 // PackCount is how many of some objects, of sizes in rising order, are worth to be packed into one: as many of the smallest as make an object

@@ -18,7 +18,7 @@ func (m *merger) mergeProperties(ctx context.Context) error {
 		if err := s.shorten(ctx, s.propertyAnchor, s.properties.StandardProperties, s.properties.CustomProperties); err != nil {
 			return err
 		}
-		if err := m.urls.move(s, s.propertyAnchor, s.properties); err != nil {
+		if err := m.urls.move(s, s.propertyAnchor, wholeShard, s.properties); err != nil {
 			return err
 		}
 		p.StandardProperties = append(p.StandardProperties, s.properties.StandardProperties...)

@@ -39,8 +39,8 @@ func newURLs(out string, o Options) *urls {
 	}
 }
 
-// move rewrites the references in m, a message of the object anchor.
-func (u *urls) move(s *shard, anchor string, m proto.Message) error {
+// move rewrites the references in m, a message of the object anchor, which belongs to a chunk of the new shard.
+func (u *urls) move(s *shard, anchor string, c chunk, m proto.Message) error {
 	if d, ok := m.(*metapb.StripeFieldDescriptor); ok {
 		nameBlockMaps(d)
 	}
@@ -54,9 +54,8 @@ func (u *urls) move(s *shard, anchor string, m proto.Message) error {
 		meta.RewriteURLs(m, url)
 		return failed
 	}
-	u.places.noteSums(s, anchor, m)
 	u.places.keepArtifacts(s, anchor, m)
-	meta.VisitRefs(m, func(ref *metapb.DataRef) { failed = cmp.Or(failed, u.place(s, anchor, ref)) }, func(ref string) string {
+	meta.VisitRefs(m, func(ref *metapb.DataRef) { failed = cmp.Or(failed, u.place(s, anchor, c, ref)) }, func(ref string) string {
 		u.places.leave(s, anchor, ref)
 		return url(ref)
 	})
@@ -64,7 +63,7 @@ func (u *urls) move(s *shard, anchor string, m proto.Message) error {
 }
 
 // place rewrites a reference to data that may have moved.
-func (u *urls) place(s *shard, anchor string, ref *metapb.DataRef) error {
+func (u *urls) place(s *shard, anchor string, c chunk, ref *metapb.DataRef) error {
 	object, err := s.root.Resolve(anchor, ref.Url)
 	if err != nil {
 		return err
@@ -73,11 +72,72 @@ func (u *urls) place(s *shard, anchor string, ref *metapb.DataRef) error {
 	if err != nil {
 		return err
 	}
-	object, by := u.places.of(object, start, end)
+	object, by, err := u.places.of(c, object, start, end)
+	if err != nil {
+		return err
+	}
 	if ref.Url, err = u.store(object); err == nil {
 		ref.Range = &metapb.UInt64Range{Start: uint64(start + by), End: uint64(end + by)}
 	}
 	return err
+}
+
+// moveProperties is move for the properties of a stripe. Checksums of data that is laid out by columns give way to those of its spans.
+func (u *urls) moveProperties(s *shard, anchor string, c chunk, p *metapb.StripeProperties) error {
+	if u.places == nil {
+		return u.move(s, anchor, c, p)
+	}
+	list := meta.Properties(p.CustomProperties).Get(meta.PropertyObjects).GetListValue()
+	if list == nil {
+		return u.move(s, anchor, c, p)
+	}
+	var kept []*metapb.AnyValue
+	for _, e := range list.Elements {
+		taken, err := u.takeSum(s, anchor, c, e)
+		if err != nil {
+			return err
+		}
+		if !taken {
+			kept = append(kept, e)
+		}
+	}
+	list.Elements = kept
+	if err := u.move(s, anchor, c, p); err != nil {
+		return err
+	}
+	added, err := u.spanSums(c.stripe)
+	list.Elements = append(list.Elements, added...)
+	return err
+}
+
+// takeSum reports whether an element of PropertyObjects need not be rewritten. One of a form that this program does not know is: it may refer to data.
+func (u *urls) takeSum(s *shard, anchor string, c chunk, element *metapb.AnyValue) (bool, error) {
+	sums := meta.ObjectSums(meta.ListOf(element))
+	if len(sums) == 0 {
+		return false, nil
+	}
+	object, err := s.root.Resolve(anchor, sums[0].Ref.Url)
+	if err != nil {
+		return false, err
+	}
+	start, end, err := meta.RefRange(sums[0].Ref)
+	if err != nil {
+		return false, err
+	}
+	return u.places.takeSum(object, summed{c.stripe, start, end, sums[0].Sum}), nil
+}
+
+// spanSums are the checksums of the spans of a stripe that has some.
+func (u *urls) spanSums(stripe int32) ([]*metapb.AnyValue, error) {
+	var sums []meta.ObjectSum
+	for _, of := range u.places.sums[stripe] {
+		ref, err := u.store(u.places.into)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, meta.ObjectSum{Ref: meta.NewRef(ref, uint64(of.to), uint64(of.to+of.size())), Sum: of.sum})
+	}
+	return meta.ObjectSumsValue(sums...).GetListValue().GetElements(), nil
 }
 
 // nameBlockMaps gives block maps the URL of their buffer, whose object they lie in whatever their own URL

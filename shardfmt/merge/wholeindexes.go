@@ -44,7 +44,7 @@ func (m *merger) shardIndexes(ctx context.Context) error {
 			return err
 		}
 		m.keep(s, anchor, c, func(d *metapb.IndexDescriptor) bool { return !m.dropped(d) })
-		if err := m.urls.move(s, anchor, c); err != nil {
+		if err := m.urls.move(s, anchor, wholeShard, c); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func together(first *wholeIndex, with [][]*wholeIndex) []*wholeIndex {
 func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int) (*metapb.IndexDescriptor, error) {
 	if len(parts) == 1 { // no record moves
 		d := proto.CloneOf(parts[0].d)
-		return d, m.urls.move(parts[0].of, parts[0].anchor, &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{d}})
+		return d, m.urls.move(parts[0].of, parts[0].anchor, wholeShard, &metapb.IndexCollection{IndexDescriptors: []*metapb.IndexDescriptor{d}})
 	}
 	in := make([]stripeindex.Part, len(parts))
 	for i, x := range parts {
