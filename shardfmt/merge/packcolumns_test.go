@@ -207,9 +207,9 @@ func wantRuns(t *testing.T, refs map[[2]int][]blobio.Range, want int) {
 }
 
 // wantOrder expects the stripes of every column in order.
-func wantOrder(t *testing.T, refs map[[2]int][]blobio.Range, stripes int) {
+func wantOrder(t *testing.T, refs map[[2]int][]blobio.Range, stripes, columns int) {
 	t.Helper()
-	for column := range 5 {
+	for column := range columns {
 		for i := 1; i < stripes; i++ {
 			if before, at := refs[[2]int{i - 1, column}][0].Start, refs[[2]int{i, column}][0].Start; at <= before {
 				t.Errorf("column %d: stripe %d lies at %d, the one before at %d", column, i, at, before)
@@ -237,7 +237,7 @@ func TestPackColumnByColumn(t *testing.T) {
 	in, rows := mixedInputs(t, sp, at)
 	res, refs := packAll(t, sp, at, "p", in, rows)
 	wantRuns(t, refs, 1)
-	wantOrder(t, refs, 12)
+	wantOrder(t, refs, 12, 5)
 	if n := runs(refs, -1); n != 1 {
 		t.Errorf("what is of no column lies in %d ranges", n)
 	}
@@ -322,7 +322,42 @@ func TestPackColumnsInGroups(t *testing.T) {
 	defer merge.SetGroupSize(info.Size * 4 / 9)() // nine stripes of about the same size, three or four each
 	_, refs = packAll(t, sp, at, "three", in, textOf(t, sp, in[0].URL))
 	wantRuns(t, refs, 3)
-	wantOrder(t, refs, 9)
+	wantOrder(t, refs, 9, 5)
+}
+
+// TestPackColumnsOfSeveralRequests: an object that takes more than one request is put together again.
+func TestPackColumnsOfSeveralRequests(t *testing.T) {
+	sp := blobio.NewClient(blobio.ClientOptions{})
+	defer sp.Close()
+	const at = "mem://pack-requests/"
+	s, err := schema.Parse("a: String, b: String")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := shardfmt.NewWriter(context.Background(), sp, at+"a.amudai.shard", s, shardfmt.WriterOptions{Profile: shardfmt.Plain, StripeRows: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, text := array.NewRecordBuilder(memory.DefaultAllocator, arrowtype.Schema(s)), make([]byte, 1700<<10)
+	long := rand.NewChaCha8([32]byte{1})
+	for range 6 {
+		for f := range 2 {
+			_, _ = long.Read(text)
+			b.Field(f).(*array.LargeStringBuilder).Append(fmt.Sprintf("%x", text[:len(text)/2]))
+		}
+	}
+	if err := w.Write(context.Background(), b.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	in := []merge.Input{{URL: at + "a.amudai.shard"}}
+	_, refs := packAll(t, sp, at, "p", in, textOf(t, sp, in[0].URL))
+	wantOrder(t, refs, 2, 2)
+	if refs[[2]int{0, 1}][0].Start < refs[[2]int{1, 0}][0].Start {
+		t.Error("the columns of a stripe lie side by side")
+	}
 }
 
 // TestPackColumnsBesideLargeObjects: what the store may copy stays in its order, with its checksums, behind the columns of the rest.
@@ -385,7 +420,7 @@ func TestPackColumnsAgain(t *testing.T) {
 	between := []merge.Input{{URL: first.URL, Stripes: []int{0, 1, 2}}, in[0], {URL: first.URL, Stripes: []int{3, 4, 5}}}
 	_, refs = packAll(t, sp, at, "between", between, slices.Concat(rows[:300], rows[600:], rows[300:600]))
 	wantRuns(t, refs, 1)
-	wantOrder(t, refs, 12)
+	wantOrder(t, refs, 12, 5)
 	some, err := merge.Concat(ctx, sp, at+"some.amudai.shard", []merge.Input{{URL: mixed.URL, Stripes: []int{1, 4, 7}}}, merge.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -475,8 +510,11 @@ func TestPackColumnsWithinLimits(t *testing.T) {
 	if small.Size >= large.Size {
 		t.Fatalf("a root of %d bytes by stripes, of %d by columns", small.Size, large.Size)
 	}
-	for most, want := range map[int64]int{large.Size + 1000: 1, large.Size - 100: 12, (small.Size + large.Size) / 2: 12, small.Size - 1000: 0} {
-		name := fmt.Sprint("limit", most)
+	for i, c := range []struct {
+		most int64
+		want int
+	}{{large.Size + 1000, 1}, {large.Size - 300, 12}, {(small.Size + large.Size) / 2, 12}, {small.Size - 1000, 0}} {
+		most, want, name := c.most, c.want, fmt.Sprintf("limit%02d", i) // as long as the name above
 		o := merge.PackOptions{All: true}
 		o.Limits.RootBytes = most
 		start := sp.Counters()

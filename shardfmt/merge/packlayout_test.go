@@ -70,3 +70,20 @@ func TestSumsOfSpans(t *testing.T) {
 		t.Errorf("%d checksums, more than one is enough", n)
 	}
 }
+
+// TestOrderOfOrigins: what is of no stripe does not bring an object forward, and one that gives no data gets no place.
+func TestOrderOfOrigins(t *testing.T) {
+	o := &origin{spans: []span{{chunk: wholeShard}, {chunk: chunk{7, 1}}, {chunk: chunk{5, 2}}}}
+	if n := o.firstStripe(); n != 5 {
+		t.Errorf("the first stripe is %d", n)
+	}
+	p := &places{origins: map[string]*origin{}}
+	empty := p.origin("o", 8, 80)
+	empty.sums = []summed{{0, 8, 80, 1}}
+	if l := p.layColumns([]*origin{empty}); l != nil {
+		t.Errorf("%+v", l)
+	}
+	if l := p.layWhole([]*origin{empty}); len(l.spans) != 1 || l.size != 88 {
+		t.Errorf("%+v", l)
+	}
+}
