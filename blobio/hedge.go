@@ -42,7 +42,8 @@ func (h *hedged) ReadRange(ctx context.Context, key string, off int64, dst []byt
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	first := h.ask(ctx, key, off, dst, opts)
+	r := rangeRead{key, off, dst, opts}
+	first := h.ask(ctx, r)
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
@@ -56,7 +57,7 @@ func (h *hedged) ReadRange(ctx context.Context, key string, off int64, dst []byt
 		h.note(class, begin, a.err)
 		return a.n, a.info, a.err
 	}
-	n, info, err := h.race(ctx, cancel, first, key, off, dst, opts)
+	n, info, err := h.race(ctx, cancel, first, r)
 	h.note(class, begin, err)
 	return n, info, err
 }
@@ -69,19 +70,29 @@ type answer struct {
 	err  error
 }
 
-func (h *hedged) ask(ctx context.Context, key string, off int64, dst []byte, opts ReadOptions) <-chan answer {
+// rangeRead is what ReadRange of a bucket is told.
+type rangeRead struct {
+	key  string
+	off  int64
+	dst  []byte
+	opts ReadOptions
+}
+
+func (h *hedged) ask(ctx context.Context, r rangeRead) <-chan answer {
 	done := make(chan answer, 1)
 	go func() {
-		n, info, err := h.Bucket.ReadRange(ctx, key, off, dst, opts)
-		done <- answer{n, info, dst, err}
+		n, info, err := h.Bucket.ReadRange(ctx, r.key, r.off, r.dst, r.opts)
+		done <- answer{n, info, r.dst, err}
 	}()
 	return done
 }
 
 // race makes the second request, into memory of its own. The first one still writes to dst, so it is waited
 // for before dst is touched; both end with the context.
-func (h *hedged) race(ctx context.Context, cancel func(), first <-chan answer, key string, off int64, dst []byte, opts ReadOptions) (int, Info, error) {
-	second := h.ask(ctx, key, off, make([]byte, len(dst)), opts)
+func (h *hedged) race(ctx context.Context, cancel func(), first <-chan answer, r rangeRead) (int, Info, error) {
+	dst := r.dst
+	r.dst = make([]byte, len(dst))
+	second := h.ask(ctx, r)
 	select {
 	case a := <-first:
 		if a.err != nil {

@@ -40,7 +40,12 @@ func (c *Client) readRange(ctx context.Context, url string, off int64, dst []byt
 	switch {
 	case err != nil:
 	case cache != nil:
-		info, err = c.readRangeShared(ctx, cache, m, cacheKey{url, off, int64(len(dst))}, key, dst, opts)
+		n := int64(len(dst))
+		var v cached
+		v, err = cache.read(ctx, &c.tally, cacheKey{url, off, n}, opts, m.reader(key, off, n, opts))
+		if info = v.info; err == nil {
+			copy(dst, v.data)
+		}
 	default:
 		if c.open.join() {
 			defer c.open.drop()
@@ -55,16 +60,13 @@ func (c *Client) readRange(ctx context.Context, url string, off int64, dst []byt
 	return info, c.pins.after(url, info)
 }
 
-func (c *Client) readRangeShared(ctx context.Context, cache *shared, m *mount, what cacheKey, key string, dst []byte, opts ReadOptions) (Info, error) {
-	v, err := cache.read(ctx, &c.tally, what, opts, func(ctx context.Context) (cached, error) {
-		data := make([]byte, len(dst))
-		_, info, err := m.bucket.ReadRange(ctx, key, what.off, data, opts)
+// reader reads a range of an object for a cache.
+func (m *mount) reader(key string, off, n int64, opts ReadOptions) func(context.Context) (cached, error) {
+	return func(ctx context.Context) (cached, error) {
+		data := make([]byte, n)
+		_, info, err := m.bucket.ReadRange(ctx, key, off, data, opts)
 		return cached{info, data}, err
-	})
-	if err == nil {
-		copy(dst, v.data)
 	}
-	return v.info, err
 }
 
 // cacheFor is what a read goes through; nil if it goes straight to the bucket. The caches are opened when they

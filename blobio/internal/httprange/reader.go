@@ -78,22 +78,24 @@ type Reader struct {
 	NoConditions bool
 }
 
+// opRead is what errors call a read of bytes.
+const opRead = "read"
+
 // ReadRange is blobio.BucketReader's.
 func (r *Reader) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
-	const op = "read"
 	if len(dst) == 0 {
-		info, err := r.head(ctx, op, key, opts)
+		info, err := r.head(ctx, opRead, key, opts)
 		if err == nil && (off < 0 || off > info.Size) {
-			err = r.Fail(ctx, op, key, blobio.ErrRange)
+			err = r.Fail(ctx, opRead, key, blobio.ErrRange)
 		}
 		return 0, info, err
 	}
 	end := off + int64(len(dst))
 	if off < 0 || end < off {
-		return 0, blobio.Info{}, r.Fail(ctx, op, key, blobio.ErrRange)
+		return 0, blobio.Info{}, r.Fail(ctx, opRead, key, blobio.ErrRange)
 	}
 	for filled := 0; ; {
-		n, info, err := r.readPart(ctx, op, key, off+int64(filled), dst[filled:], opts)
+		n, info, err := r.readPart(ctx, key, off+int64(filled), dst[filled:], opts)
 		if filled += n; err != nil || filled == len(dst) {
 			return filled, info, err
 		}
@@ -104,8 +106,8 @@ func (r *Reader) ReadRange(ctx context.Context, key string, off int64, dst []byt
 }
 
 // readPart makes one GET and fills dst as far as the answer reaches by its own account.
-func (r *Reader) readPart(ctx context.Context, op, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
-	d, err := r.get(ctx, op, key, Span{off, int64(len(dst))}, opts)
+func (r *Reader) readPart(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+	d, err := r.get(ctx, opRead, key, Span{off, int64(len(dst))}, opts)
 	if err != nil {
 		return 0, d.Info, err
 	}
@@ -118,60 +120,58 @@ func (r *Reader) readPart(ctx context.Context, op, key string, off int64, dst []
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return 0, d.Info, r.Fail(ctx, op, key, err)
+		return 0, d.Info, r.Fail(ctx, opRead, key, err)
 	}
 	n, err := readFull(d.Body, dst[:holds])
 	if err != nil {
-		err = r.Fail(ctx, op, key, err)
+		err = r.Fail(ctx, opRead, key, err)
 	}
 	return n, d.Info, err
 }
 
 // ReadSuffix is blobio.BucketReader's.
 func (r *Reader) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
-	const op = "read"
 	if n <= 0 {
-		info, err := r.head(ctx, op, key, opts)
+		info, err := r.head(ctx, opRead, key, opts)
 		return nil, info, err
 	}
 	if r.NoSuffix {
 		return r.suffixBySize(ctx, key, n, opts)
 	}
-	d, err := r.get(ctx, op, key, Span{-1, n}, opts)
+	d, err := r.get(ctx, opRead, key, Span{-1, n}, opts)
 	if errors.Is(err, blobio.ErrRange) { // an empty object has no last byte
-		info, err := r.head(ctx, op, key, opts)
+		info, err := r.head(ctx, opRead, key, opts)
 		return nil, info, err
 	}
 	if err != nil {
 		return nil, d.Info, err
 	}
-	return r.whole(ctx, op, key, d, min(n, d.Info.Size), opts)
+	return r.whole(ctx, key, d, min(n, d.Info.Size), opts)
 }
 
 // suffixBySize makes two requests, which see one version of the object.
 func (r *Reader) suffixBySize(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
-	const op = "read"
-	info, err := r.head(ctx, op, key, opts)
+	info, err := r.head(ctx, opRead, key, opts)
 	if n = min(n, info.Size); err != nil || n == 0 {
 		return nil, info, err
 	}
 	if !r.NoConditions {
 		opts.IfMatch = info.ETag
 	}
-	d, err := r.get(ctx, op, key, Span{info.Size - n, n}, opts)
+	d, err := r.get(ctx, opRead, key, Span{info.Size - n, n}, opts)
 	if err != nil {
 		return nil, d.Info, err
 	}
-	return r.whole(ctx, op, key, d, n, opts)
+	return r.whole(ctx, key, d, n, opts)
 }
 
 // whole reads the last n bytes of an object, of which a body holds all or the first ones.
-func (r *Reader) whole(ctx context.Context, op, key string, d Download, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+func (r *Reader) whole(ctx context.Context, key string, d Download, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	defer d.Body.Close()
 	dst := make([]byte, n)
 	holds := max(0, d.holds(n))
 	if _, err := readFull(d.Body, dst[:holds]); err != nil {
-		return nil, d.Info, r.Fail(ctx, op, key, err)
+		return nil, d.Info, r.Fail(ctx, opRead, key, err)
 	}
 	if holds < n {
 		if opts.IfMatch == "" && !r.NoConditions {
@@ -198,16 +198,16 @@ func (r *Reader) Open(ctx context.Context, key string, off int64, opts blobio.Re
 		return nil, d.Info, err
 	}
 	left := d.Info.Size - off
-	b := newBody(ctx, d.Body, left, func(err error) error { return r.Fail(ctx, "read", key, err) })
+	b := newBody(ctx, d.Body, left, func(err error) error { return r.Fail(ctx, opRead, key, err) })
 	b.part, b.exact = d.holds(left), d.exact
 	b.more = func(left int64) (Download, error) {
 		if opts.IfMatch == "" && !r.NoConditions {
 			opts.IfMatch = d.Info.ETag
 		}
-		next, err := r.get(ctx, "read", key, Span{d.Info.Size - left, -1}, opts)
+		next, err := r.get(ctx, opRead, key, Span{d.Info.Size - left, -1}, opts)
 		if err == nil && next.holds(left) <= 0 {
 			next.Body.Close()
-			err = r.Fail(ctx, "read", key, io.ErrUnexpectedEOF)
+			err = r.Fail(ctx, opRead, key, io.ErrUnexpectedEOF)
 		}
 		return next, err
 	}
