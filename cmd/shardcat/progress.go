@@ -26,5 +26,5 @@ func (a *app) bar(what, unit string, total int64) *progress.Bar {
 	if err != nil {
 		mode = progress.Never // the flag was checked when it was read
 	}
-	return progress.New(a.stderr, mode, isTerminal(a.stderr), what, unit, total)
+	return progress.New(a.stderr, mode.On(isTerminal(a.stderr)), what, unit, total)
 }

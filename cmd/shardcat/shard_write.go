@@ -225,7 +225,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			if in.dryRun {
 				return a.dryRun(cmd.Context(), args[1:], read)
 			}
-			return a.writeShard(cmd.Context(), args[0], args[1:], read, o, out.internal)
+			return a.writeShard(cmd.Context(), args[0], shardRecords{args[1:], read, out.internal}, o)
 		},
 	}
 	in.add(cmd)
@@ -235,15 +235,22 @@ func (a *app) shardWriteCommand() *cobra.Command {
 	return cmd
 }
 
-// writeShard copies records from files to a new shard and reports what it wrote.
-func (a *app) writeShard(ctx context.Context, out string, files []string, in fileio.SourceOptions, o shardfmt.WriterOptions, add sysfield.Options) error {
+// shardRecords are the records of files, and the fields that are added to them.
+type shardRecords struct {
+	files []string
+	read  fileio.SourceOptions
+	add   sysfield.Options
+}
+
+// writeShard copies records to a new shard and reports what it wrote.
+func (a *app) writeShard(ctx context.Context, out string, in shardRecords, o shardfmt.WriterOptions) error {
 	url, err := a.mount(ctx, out)
 	if err != nil {
 		return err
 	}
 	bar, told := a.inputBar("write", "B")
-	in.Progress = told
-	src, err := a.openSource(ctx, files, in)
+	in.read.Progress = told
+	src, err := a.openSource(ctx, in.files, in.read)
 	if err != nil {
 		return err
 	}
@@ -254,7 +261,7 @@ func (a *app) writeShard(ctx context.Context, out string, files []string, in fil
 	if err := keepArrowSchema(src, &o.Properties); err != nil {
 		return err
 	}
-	src = sysfield.Source(src, add)
+	src = sysfield.Source(src, in.add)
 	s := src.Schema()
 	s.Number()
 	if err := shardfmt.CheckIndexes(o.Indexes, s); err != nil {

@@ -54,9 +54,17 @@ type Bar struct {
 	now         func() time.Time
 }
 
-// New starts a bar for total units of work (0: unknown) on out. terminal reports whether a person is watching.
-func New(out io.Writer, mode Mode, terminal bool, what, unit string, total int64) *Bar {
-	if mode == Never || mode == Auto && !terminal {
+// On is the mode on an output; terminal reports whether a person is watching it.
+func (m Mode) On(terminal bool) Mode {
+	if m == Auto && !terminal {
+		return Never
+	}
+	return m
+}
+
+// New starts a bar for total units of work (0: unknown) on out.
+func New(out io.Writer, mode Mode, what, unit string, total int64) *Bar {
+	if mode == Never {
 		return nil
 	}
 	b := &Bar{out: out, what: what, unit: unit, total: total, delay: showAfter, now: time.Now}

@@ -10,7 +10,7 @@ import (
 // clocked is a bar whose clock the test moves.
 func clocked(mode Mode, terminal bool, total int64) (*Bar, *bytes.Buffer, *time.Time) {
 	out, now := &bytes.Buffer{}, time.Unix(0, 0)
-	b := New(out, mode, terminal, "scan", "rows", total)
+	b := New(out, mode.On(terminal), "scan", "rows", total)
 	if b != nil {
 		b.now = func() time.Time { return now }
 		b.started = now
@@ -19,7 +19,7 @@ func clocked(mode Mode, terminal bool, total int64) (*Bar, *bytes.Buffer, *time.
 }
 
 func TestNothingIsDrawnWhereNobodyWatches(t *testing.T) {
-	for _, b := range []*Bar{nil, New(nil, Never, true, "", "", 1), New(nil, Auto, false, "", "", 1)} {
+	for _, b := range []*Bar{nil, New(nil, Never.On(true), "", "", 1), New(nil, Auto.On(false), "", "", 1)} {
 		if b != nil {
 			t.Error("a bar for nobody")
 		}
