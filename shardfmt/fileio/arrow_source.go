@@ -38,7 +38,7 @@ func openArrow(ctx context.Context, sp *blobio.Client, in input, o SourceOptions
 	b := bufio.NewReaderSize(r, arrowBuffer)
 	var f *arrowStream
 	if head, _ := b.Peek(len(arrowipc.Magic)); string(head) == arrowipc.Magic {
-		f, err = openArrowFile(ctx, sp, in, r, b, o)
+		f, err = (&arrowFile{sp: sp, in: in, body: r}).stream(ctx, b, o)
 	} else if f, err = newArrowStream(r, b, o.MaxMemory); err != nil {
 		r.Close()
 	}
@@ -62,14 +62,13 @@ type arrowFile struct {
 	err error
 }
 
-// openArrowFile reads a file of which r is open at its beginning, through b.
-func openArrowFile(ctx context.Context, sp *blobio.Client, in input, r io.ReadCloser, b *bufio.Reader, o SourceOptions) (*arrowStream, error) {
-	a := &arrowFile{sp: sp, in: in, body: r}
-	size := in.size
+// stream reads the file, whose body is at its beginning and read through b.
+func (a *arrowFile) stream(ctx context.Context, b *bufio.Reader, o SourceOptions) (*arrowStream, error) {
+	size := a.in.size
 	var err error
-	if u, ok := r.(*unpacked); in.stream == nil && ok && u.plain {
+	if u, ok := a.body.(*unpacked); a.in.stream == nil && ok && u.plain {
 		if size == 0 {
-			info, statErr := sp.Stat(ctx, in.url)
+			info, statErr := a.sp.Stat(ctx, a.in.url)
 			size, err = info.Size, statErr
 		}
 	} else if a.spooled, err = spool(b); err == nil {

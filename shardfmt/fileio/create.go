@@ -26,7 +26,9 @@ func Create(ctx context.Context, sp *blobio.Client, url string, f Format, s *sch
 		o.Warn = func(string) {}
 	}
 	if HoldsBatches(f) {
-		return createRecords(ctx, sp, url, f, s, o)
+		return createRecords(f, s, o, func(types *arrow.Schema) (fileformat.Output, error) {
+			return CreateBatches(ctx, sp, url, f, types, o)
+		})
 	}
 	w, err := fileformat.NewObject(ctx, sp, url)
 	if err != nil {
@@ -71,11 +73,11 @@ type batchOutput struct {
 	out fileformat.Output
 }
 
-func createRecords(ctx context.Context, sp *blobio.Client, url string, f Format, s *schema.Schema, o SinkOptions) (Output, error) {
+func createRecords(f Format, s *schema.Schema, o SinkOptions, create func(*arrow.Schema) (fileformat.Output, error)) (Output, error) {
 	b := &batchOutput{}
 	open := func(types *arrow.Schema) (fileformat.Sink, error) {
 		var err error
-		b.out, err = CreateBatches(ctx, sp, url, f, types, o)
+		b.out, err = create(types)
 		return b.out, err
 	}
 	var err error

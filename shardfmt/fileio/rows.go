@@ -41,42 +41,49 @@ func openFile(ctx context.Context, st fileformat.Store, url string, f *fileforma
 // (nil: none) is true. Formats with statistics or an index read no more than those leave.
 func OpenRows(ctx context.Context, sp *blobio.Client, url string, columns []string, where filter.Expr, o SourceOptions) (*Rows, error) {
 	o = o.withDefaults()
+	wanted := selection{columns, where}
 	f := File(o.Format)
 	if f == nil {
 		src, err := OpenSource(ctx, sp, []string{url}, o)
 		if err != nil {
 			return nil, err
 		}
-		return newRows(src, src.Schema(), columns, where)
+		return newRows(src, src.Schema(), wanted)
 	}
 	file, err := openFile(ctx, sp, url, f, o.Settings)
 	if err != nil {
 		return nil, err
 	}
-	r, err := rowsOf(ctx, file, path.Base(url), columns, where, o)
+	r, err := rowsOf(ctx, file, path.Base(url), wanted, o)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return r, nil
 }
 
+// selection is what is requested of a file: columns, by name, nil for all, of the records that a filter selects, nil for none.
+type selection struct {
+	columns []string
+	where   filter.Expr
+}
+
 // rowsOf reads from a file the columns that are requested and those that the filter needs.
-func rowsOf(ctx context.Context, file fileformat.File, name string, columns []string, where filter.Expr, o SourceOptions) (*Rows, error) {
+func rowsOf(ctx context.Context, file fileformat.File, name string, wanted selection, o SourceOptions) (*Rows, error) {
 	all, _, err := arrowtype.FromArrow(arrowtype.Named(file.Schema()))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	all.Number()
-	if where != nil {
-		if o.Where, err = filter.Bind(where, all); err != nil {
+	if wanted.where != nil {
+		if o.Where, err = filter.Bind(wanted.where, all); err != nil {
 			return nil, err
 		}
 	}
 	o.Schema = all
-	if columns != nil {
+	if wanted.columns != nil {
 		needed := &schema.Schema{Count: all.Count}
 		for _, f := range all.Fields {
-			if slices.Contains(columns, f.Name) || o.Where != nil && slices.ContainsFunc(o.Where.Paths(), func(p filter.Path) bool { return p[0] == f.Name }) {
+			if slices.Contains(wanted.columns, f.Name) || o.Where != nil && slices.ContainsFunc(o.Where.Paths(), func(p filter.Path) bool { return p[0] == f.Name }) {
 				needed.Fields, o.Columns = append(needed.Fields, f), append(o.Columns, f.Name)
 			}
 		}
@@ -91,28 +98,28 @@ func rowsOf(ctx context.Context, file fileformat.File, name string, columns []st
 	if err := src.begin(); err != nil {
 		return nil, err
 	}
-	r, err := newRows(src, all, columns, nil)
+	r, err := newRows(src, all, selection{columns: wanted.columns})
 	if err == nil {
 		r.where = o.Where
 	}
 	return r, err
 }
 
-// newRows selects columns, by name, of a source whose file has the fields all.
-func newRows(src Source, all *schema.Schema, columns []string, where filter.Expr) (*Rows, error) {
+// newRows selects from a source whose file has the fields all.
+func newRows(src Source, all *schema.Schema, wanted selection) (*Rows, error) {
 	r := &Rows{src: src, schema: src.Schema()}
 	var err error
-	if where != nil {
-		if r.where, err = filter.Bind(where, all); err != nil {
+	if wanted.where != nil {
+		if r.where, err = filter.Bind(wanted.where, all); err != nil {
 			return nil, errors.Join(err, src.Close())
 		}
 	}
-	if columns == nil {
+	if wanted.columns == nil {
 		return r, nil
 	}
 	fields := src.Schema().Fields
 	r.schema, r.columns = &schema.Schema{Count: src.Schema().Count}, []int{}
-	for _, name := range columns {
+	for _, name := range wanted.columns {
 		i := slices.IndexFunc(fields, func(n *schema.Node) bool { return n.Name == name })
 		if i < 0 {
 			_, err := all.Lookup(name)
