@@ -178,10 +178,8 @@ func validity(a arrow.Array) *memory.Buffer {
 	return memory.NewBufferBytes(bitmap)
 }
 
-// sharing is assemble of buffers and, behind them, n bytes of a buffer of another array from one on, which live as long as the
-// new array does.
-func sharing(t arrow.DataType, like arrow.Array, of *memory.Buffer, from, n int, buffers ...*memory.Buffer) arrow.Array {
-	part := memory.SliceBuffer(of, from, n)
+// sharing is assemble of buffers and, behind them, a part of a buffer of another array, which lives as long as the new array does.
+func sharing(t arrow.DataType, like arrow.Array, part *memory.Buffer, buffers ...*memory.Buffer) arrow.Array {
 	defer part.Release()
 	return assemble(t, like, append(buffers, part))
 }

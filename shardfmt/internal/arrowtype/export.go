@@ -121,7 +121,7 @@ func (x *exporting) original(n *schema.Node, f arrow.Field, r *Report) arrow.Fie
 	}
 	o := from[0]
 	o.Type = plain(o.Type)
-	was, err := fromField(o, n.Name, n.Name, 1, &Report{})
+	was, err := fromField(o, n.Name, fieldAt{n.Name, 1, &Report{}})
 	if err != nil || !alike(was, n) {
 		return f
 	}

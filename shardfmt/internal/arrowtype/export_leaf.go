@@ -75,7 +75,7 @@ func (x *exporting) array(a arrow.Array, t arrow.DataType, p place) (arrow.Array
 		return bytesOfBooleans(a, t, p)
 	case *array.Int32:
 		if t.ID() == arrow.INTERVAL_MONTHS {
-			return sharing(t, a, a.Data().Buffers()[1], a.Data().Offset()*arrow.Int32SizeBytes, a.Len()*arrow.Int32SizeBytes), nil
+			return sharing(t, a, memory.SliceBuffer(a.Data().Buffers()[1], a.Data().Offset()*arrow.Int32SizeBytes, a.Len()*arrow.Int32SizeBytes)), nil
 		}
 	}
 	return nil, noWay(a, t, p)
@@ -138,7 +138,7 @@ func byteStringsAs(a arrow.Array, t arrow.DataType, p place, value func(i int) [
 	if values == nil {
 		return assemble(t, a, []*memory.Buffer{starts, memory.NewBufferBytes(nil)}), nil
 	}
-	return sharing(t, a, a.Data().Buffers()[2], int(first), int(offsets[a.Len()]), starts), nil
+	return sharing(t, a, memory.SliceBuffer(a.Data().Buffers()[2], int(first), int(offsets[a.Len()])), starts), nil
 }
 
 // smallTexts gives an array of 64-bit offsets narrow ones, which is what most others expect, and shares its bytes; nil where that is
@@ -163,7 +163,7 @@ func smallTexts(a arrow.Array, t arrow.DataType) arrow.Array {
 	for i, o := range offsets {
 		out[i] = int32(o - first)
 	}
-	return sharing(t, a, a.Data().Buffers()[2], int(first), int(last-first), starts)
+	return sharing(t, a, memory.SliceBuffer(a.Data().Buffers()[2], int(first), int(last-first)), starts)
 }
 
 // tooMuchText is why an array of 32-bit offsets can't be made; batches that others read have no longer ones either.
@@ -206,32 +206,38 @@ func appendBytes(a arrow.Array, t arrow.DataType, p place, value func(i int) []b
 // ErrUnit is a time that a unit has no space for.
 var ErrUnit = errors.New("is out of range of the time unit: choose a coarser one (--time-unit us, ms or s)")
 
+// timeUnits are how a type of Arrow counts time: in units of perUnit ticks from an epoch, perTick of which are a tick, and most of them at most.
+type timeUnits struct {
+	of                            arrow.DataType
+	epoch, perUnit, perTick, most int64
+}
+
 // times converts ticks to any of Arrow's times.
 func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p place) (arrow.Array, error) {
-	var epoch, perUnit, perTick int64 = 0, 1, 1
+	u := timeUnits{of: t, perUnit: 1, perTick: 1}
 	switch t := t.(type) {
 	case *arrow.TimestampType:
-		epoch = literal.UnixEpoch
-		perUnit, perTick = unitTicks(t.Unit)
+		u.epoch = literal.UnixEpoch
+		u.perUnit, u.perTick = unitTicks(t.Unit)
 	case *arrow.DurationType:
-		perUnit, perTick = unitTicks(t.Unit)
+		u.perUnit, u.perTick = unitTicks(t.Unit)
 	case *arrow.Time32Type:
-		perUnit, perTick = unitTicks(t.Unit)
+		u.perUnit, u.perTick = unitTicks(t.Unit)
 	case *arrow.Time64Type:
-		perUnit, perTick = unitTicks(t.Unit)
+		u.perUnit, u.perTick = unitTicks(t.Unit)
 	case *arrow.Date32Type:
-		epoch, perUnit = literal.UnixEpoch, literal.TicksPerDay
+		u.epoch, u.perUnit = literal.UnixEpoch, literal.TicksPerDay
 	case *arrow.Date64Type:
-		epoch, perUnit = literal.UnixEpoch, literal.TicksPerSecond/1000
+		u.epoch, u.perUnit = literal.UnixEpoch, literal.TicksPerSecond/1000
 	case *arrow.Int64Type:
 	default:
 		return nil, noWay(a, t, p)
 	}
 	out, buffer := room[int64](a.Len())
 	defer buffer.Release()
-	most := math.MaxInt64 / perTick
-	if a.NullN() > 0 || !wholeUnits(out, ticks, epoch, perUnit, perTick, most) {
-		if err := x.timesOneByOne(out, a, ticks, t, p, epoch, perUnit, perTick, most); err != nil {
+	u.most = math.MaxInt64 / u.perTick
+	if a.NullN() > 0 || !u.whole(out, ticks) {
+		if err := x.timesOneByOne(out, a, ticks, u, p); err != nil {
 			return nil, err
 		}
 	}
@@ -246,9 +252,10 @@ func (x *exporting) times(a arrow.Array, ticks []int64, t arrow.DataType, p plac
 	})
 }
 
-// wholeUnits converts ticks to a unit if each is a whole number of it within the range.
-func wholeUnits(out, ticks []int64, epoch, perUnit, perTick, most int64) bool {
+// whole converts ticks if each is a whole number of units within the range.
+func (u timeUnits) whole(out, ticks []int64) bool {
 	var rest, beyond int64
+	epoch, perUnit, perTick, most := u.epoch, u.perUnit, u.perTick, u.most
 	switch ticks = ticks[:len(out)]; perUnit {
 	case 1:
 		for i, t := range ticks {
@@ -275,27 +282,27 @@ func wholeUnits(out, ticks []int64, epoch, perUnit, perTick, most int64) bool {
 }
 
 // timesOneByOne converts ticks that are null, have digits that are cut, or must be refused.
-func (x *exporting) timesOneByOne(out []int64, a arrow.Array, ticks []int64, t arrow.DataType, p place, epoch, perUnit, perTick, most int64) error {
+func (x *exporting) timesOneByOne(out []int64, a arrow.Array, ticks []int64, u timeUnits, p place) error {
 	cuts, hasNulls := int64(0), a.NullN() > 0
 	for i := range out {
 		if hasNulls && a.IsNull(i) {
 			out[i] = 0
 			continue
 		}
-		v := ticks[i] - epoch
-		q := v / perUnit
-		if q*perUnit != v {
+		v := ticks[i] - u.epoch
+		q := v / u.perUnit
+		if q*u.perUnit != v {
 			if cuts++; x.Strict {
-				return p.refuse(i, "%s has more digits than %s", timeText(a, ticks[i]), t)
+				return p.refuse(i, "%s has more digits than %s", timeText(a, ticks[i]), u.of)
 			}
 		}
-		if q > most || q < -most {
+		if q > u.most || q < -u.most {
 			return p.refuse(i, "%s %w", timeText(a, ticks[i]), ErrUnit)
 		}
-		out[i] = q * perTick
+		out[i] = q * u.perTick
 	}
 	if cuts > 0 {
-		x.report.Add(p.path, fmt.Sprintf("digits beyond %s are truncated", t), cuts)
+		x.report.Add(p.path, fmt.Sprintf("digits beyond %s are truncated", u.of), cuts)
 	}
 	return nil
 }

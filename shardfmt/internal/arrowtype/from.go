@@ -45,7 +45,7 @@ func FromArrow(s *arrow.Schema) (*schema.Schema, *Report, error) {
 			return nil, nil, fmt.Errorf("two fields are named %q", f.Name)
 		}
 		seen[f.Name] = true
-		n, err := fromField(f, f.Name, f.Name, 1, report)
+		n, err := fromField(f, f.Name, fieldAt{f.Name, 1, report})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -66,31 +66,53 @@ func extensionOf(f arrow.Field) (name, data string, storage arrow.DataType) {
 	return name, data, f.Type
 }
 
-func fromField(f arrow.Field, name, path string, depth int, r *Report) (*schema.Node, error) {
-	if depth > MaxDepth {
-		return nil, fmt.Errorf("field %q: types nest deeper than %d levels", path, MaxDepth)
+// fieldAt is where a field of an Arrow schema is: its path, and how deep; the report is that of all fields.
+type fieldAt struct {
+	path   string
+	depth  int
+	report *Report
+}
+
+// add reports what becomes of the field.
+func (at fieldAt) add(message string) { at.report.Add(at.path, message, 0) }
+
+// below is a level deeper at the same path: of the values that are encoded or extended.
+func (at fieldAt) below() fieldAt {
+	at.depth++
+	return at
+}
+
+// child is a child of the field.
+func (at fieldAt) child(name string) fieldAt {
+	at.path += "." + name
+	return at.below()
+}
+
+func fromField(f arrow.Field, name string, at fieldAt) (*schema.Node, error) {
+	if at.depth > MaxDepth {
+		return nil, fmt.Errorf("field %q: types nest deeper than %d levels", at.path, MaxDepth)
 	}
 	if _, ok := f.Type.(*extensions.VariantType); ok {
 		return &schema.Node{Name: name, Nullable: f.Nullable, Basic: schema.Binary, Ext: &schema.Extension{Label: schema.LabelDynamic}}, nil
 	}
 	label, data, storage := extensionOf(f)
-	n, err := fromType(storage, path, depth, r)
+	n, err := fromType(storage, at)
 	if err != nil {
 		return nil, err
 	}
 	n.Name, n.Nullable = name, f.Nullable || n.Basic == schema.Union // a union has no validity of its own: its variants may be null
-	applyExtension(n, label, data, f.Metadata, path, r)
+	applyExtension(n, label, data, f.Metadata, at)
 	return n, nil
 }
 
 // applyExtension gives a node the meaning of an Arrow extension name.
-func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, path string, r *Report) {
+func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, at fieldAt) {
 	logical, _ := meta.GetValue(metaLogical)
 	switch {
 	case label == "" && logical == logicalJSON && (n.Basic == schema.String || n.Basic == schema.Binary):
 		n.Basic, n.Ext = schema.Binary, &schema.Extension{Label: schema.LabelDynamic}
 	case label == "" && logical != "" && logical != logicalJSON:
-		r.Add(path, fmt.Sprintf("Parquet's type %s is not kept, its values are", logical), 0)
+		at.add(fmt.Sprintf("Parquet's type %s is not kept, its values are", logical))
 	case label == "":
 	case label == arrowUUID && n.Basic == schema.FixedSizeBinary && n.FixedSize == 16:
 		n.Basic = schema.Guid
@@ -107,17 +129,17 @@ func applyExtension(n *schema.Node, label, data string, meta arrow.Metadata, pat
 	default:
 		n.Ext = &schema.Extension{Label: label, Properties: propertiesOf(data, meta)}
 		if !n.IsTimeSpan() && !n.IsDecimal() && !n.IsDynamic() {
-			r.Add(path, fmt.Sprintf("extension %s is kept as a label", label), 0)
+			at.add(fmt.Sprintf("extension %s is kept as a label", label))
 		}
 	}
 }
 
 // fromType gives a node without a name.
-func fromType(t arrow.DataType, path string, depth int, r *Report) (*schema.Node, error) {
+func fromType(t arrow.DataType, at fieldAt) (*schema.Node, error) {
 	if n := fromSimple(t); n != nil {
 		return n, nil
 	}
-	if n := fromTemporal(t, path, r); n != nil {
+	if n := fromTemporal(t, at); n != nil {
 		return n, nil
 	}
 	switch t := t.(type) {
@@ -126,20 +148,20 @@ func fromType(t arrow.DataType, path string, depth int, r *Report) (*schema.Node
 	case arrow.DecimalType:
 		return decimalNode(), nil
 	case *arrow.DictionaryType:
-		r.Add(path, "dictionary encoding is chosen by the shard writer", 0)
-		return fromEncoded(t.ValueType, path, depth, r)
+		at.add("dictionary encoding is chosen by the shard writer")
+		return fromEncoded(t.ValueType, at)
 	case *arrow.RunEndEncodedType:
-		r.Add(path, "run-end encoding is chosen by the shard writer", 0)
-		return fromEncoded(t.Encoded(), path, depth, r)
+		at.add("run-end encoding is chosen by the shard writer")
+		return fromEncoded(t.Encoded(), at)
 	case arrow.ExtensionType:
-		return fromField(arrow.Field{Type: t, Nullable: true}, "", path, depth+1, r)
+		return fromEncoded(t, at)
 	}
-	return fromNested(t, path, depth, r)
+	return fromNested(t, at)
 }
 
-// fromEncoded is the node of the values of an encoded array.
-func fromEncoded(t arrow.DataType, path string, depth int, r *Report) (*schema.Node, error) {
-	return fromField(arrow.Field{Type: t, Nullable: true}, "", path, depth+1, r)
+// fromEncoded is the node of the values of an encoded or extended array.
+func fromEncoded(t arrow.DataType, at fieldAt) (*schema.Node, error) {
+	return fromField(arrow.Field{Type: t, Nullable: true}, "", at.below())
 }
 
 func decimalNode() *schema.Node {
@@ -183,37 +205,37 @@ func fromSimple(t arrow.DataType) *schema.Node {
 }
 
 // fromTemporal covers times, spans and Arrow's calendar intervals.
-func fromTemporal(t arrow.DataType, path string, r *Report) *schema.Node {
+func fromTemporal(t arrow.DataType, at fieldAt) *schema.Node {
 	part := func(name string, b schema.Basic) *schema.Node {
 		return &schema.Node{Name: name, Basic: b, Signed: true, Nullable: true}
 	}
 	switch t := t.(type) {
 	case *arrow.Date32Type, *arrow.Date64Type:
-		r.Add(path, "dates become midnight UTC", 0)
+		at.add("dates become midnight UTC")
 		return &schema.Node{Basic: schema.DateTime}
 	case *arrow.TimestampType:
 		if t.TimeZone == "" {
-			r.Add(path, "times without a zone are read as UTC", 0)
+			at.add("times without a zone are read as UTC")
 		}
 		if t.TimeZone != "" && t.TimeZone != "UTC" {
-			r.Add(path, fmt.Sprintf("time zone %s is dropped; the points in time are kept", t.TimeZone), 0)
+			at.add(fmt.Sprintf("time zone %s is dropped; the points in time are kept", t.TimeZone))
 		}
 		return &schema.Node{Basic: schema.DateTime}
 	case *arrow.DurationType:
 		return timeSpanNode()
 	case *arrow.Time32Type, *arrow.Time64Type:
-		r.Add(path, "a time of day becomes the span since midnight", 0)
+		at.add("a time of day becomes the span since midnight")
 		return timeSpanNode()
 	case *arrow.MonthIntervalType:
-		r.Add(path, "an interval of months becomes their number", 0)
+		at.add("an interval of months becomes their number")
 		return part("", schema.Int32)
 	case *arrow.DayTimeIntervalType:
-		r.Add(path, "an interval of days and milliseconds becomes a struct of both", 0)
+		at.add("an interval of days and milliseconds becomes a struct of both")
 		return &schema.Node{Basic: schema.Struct, Children: []*schema.Node{
 			part("days", schema.Int32), part("milliseconds", schema.Int32),
 		}}
 	case *arrow.MonthDayNanoIntervalType:
-		r.Add(path, "an interval of months, days and nanoseconds becomes a struct of the three", 0)
+		at.add("an interval of months, days and nanoseconds becomes a struct of the three")
 		return &schema.Node{Basic: schema.Struct, Children: []*schema.Node{
 			part("months", schema.Int32), part("days", schema.Int32), part("nanoseconds", schema.Int64),
 		}}
@@ -221,25 +243,25 @@ func fromTemporal(t arrow.DataType, path string, r *Report) *schema.Node {
 	return nil
 }
 
-func fromNested(t arrow.DataType, path string, depth int, r *Report) (*schema.Node, error) {
+func fromNested(t arrow.DataType, at fieldAt) (*schema.Node, error) {
 	switch t := t.(type) {
 	case *arrow.MapType:
-		return fromChildren(&schema.Node{Basic: schema.Map}, []arrow.Field{t.KeyField(), t.ItemField()}, []string{"key", "value"}, path, depth, r)
+		return fromChildren(&schema.Node{Basic: schema.Map}, []arrow.Field{t.KeyField(), t.ItemField()}, []string{"key", "value"}, at)
 	case *arrow.FixedSizeListType:
 		n := &schema.Node{Basic: schema.FixedSizeList, FixedSize: uint64(t.Len())}
-		return fromChildren(n, []arrow.Field{t.ElemField()}, []string{"item"}, path, depth, r)
+		return fromChildren(n, []arrow.Field{t.ElemField()}, []string{"item"}, at)
 	case arrow.ListLikeType:
-		return fromChildren(&schema.Node{Basic: schema.List}, []arrow.Field{t.ElemField()}, []string{"item"}, path, depth, r)
+		return fromChildren(&schema.Node{Basic: schema.List}, []arrow.Field{t.ElemField()}, []string{"item"}, at)
 	case *arrow.StructType:
-		return fromChildren(&schema.Node{Basic: schema.Struct}, t.Fields(), nil, path, depth, r)
+		return fromChildren(&schema.Node{Basic: schema.Struct}, t.Fields(), nil, at)
 	case arrow.UnionType:
-		return fromChildren(&schema.Node{Basic: schema.Union}, t.Fields(), nil, path, depth, r)
+		return fromChildren(&schema.Node{Basic: schema.Union}, t.Fields(), nil, at)
 	}
-	return nil, fmt.Errorf("field %q: Arrow type %s is not supported in shards", path, t)
+	return nil, fmt.Errorf("field %q: Arrow type %s is not supported in shards", at.path, t)
 }
 
 // fromChildren adds the children of a nested node, under other names if names are given.
-func fromChildren(n *schema.Node, fields []arrow.Field, names []string, path string, depth int, r *Report) (*schema.Node, error) {
+func fromChildren(n *schema.Node, fields []arrow.Field, names []string, at fieldAt) (*schema.Node, error) {
 	seen := map[string]bool{}
 	for i, f := range fields {
 		name := f.Name
@@ -247,10 +269,10 @@ func fromChildren(n *schema.Node, fields []arrow.Field, names []string, path str
 			name = names[i]
 		}
 		if n.Basic == schema.Struct && (name == "" || seen[name]) {
-			return nil, fmt.Errorf("field %q: struct fields need unique, non-empty names: %q", path, name)
+			return nil, fmt.Errorf("field %q: struct fields need unique, non-empty names: %q", at.path, name)
 		}
 		seen[name] = true
-		child, err := fromField(f, name, path+"."+name, depth+1, r)
+		child, err := fromField(f, name, at.child(name))
 		if err != nil {
 			return nil, err
 		}

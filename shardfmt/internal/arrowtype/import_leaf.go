@@ -369,7 +369,7 @@ func widen(t arrow.DataType, a arrow.Array, p place, value func(int) []byte) (ar
 	}
 	ends := memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(offsets))
 	if shared && values != nil {
-		return sharing(t, a, a.Data().Buffers()[2], 0, len(values), ends), nil
+		return sharing(t, a, memory.SliceBuffer(a.Data().Buffers()[2], 0, len(values)), ends), nil
 	}
 	return assemble(t, a, []*memory.Buffer{ends, memory.NewBufferBytes(values)}), nil
 }
