@@ -95,9 +95,22 @@ type within[W int64 | uint64 | float64] struct {
 	others    bool
 }
 
-// withinOf is the range of a comparison with a literal of a class of values from least to most. next is the value above another,
-// and prior the one below.
-func withinOf[W int64 | uint64 | float64](op Op, lit W, o *operand, least, most W, prior, next func(W) W) within[W] {
+// numbers are a class of values from least to most: prior is the value below another, and next the one above.
+type numbers[W int64 | uint64 | float64] struct {
+	least, most W
+	prior, next func(W) W
+}
+
+var (
+	signed   = numbers[int64]{math.MinInt64, math.MaxInt64, func(v int64) int64 { return v - 1 }, func(v int64) int64 { return v + 1 }}
+	unsigned = numbers[uint64]{0, math.MaxUint64, func(v uint64) uint64 { return v - 1 }, func(v uint64) uint64 { return v + 1 }}
+	floats   = numbers[float64]{math.Inf(-1), math.Inf(1),
+		func(v float64) float64 { return math.Nextafter(v, math.Inf(-1)) }, func(v float64) float64 { return math.Nextafter(v, math.Inf(1)) }}
+)
+
+// within is the range of a comparison with a literal of the class, lit, which o holds.
+func (n numbers[W]) within(op Op, lit W, o *operand) within[W] {
+	least, most := n.least, n.most
 	all, none := within[W]{least, most, false}, within[W]{most, least, false}
 	above := op == Gt || op == Ge
 	switch {
@@ -118,14 +131,14 @@ func withinOf[W int64 | uint64 | float64](op Op, lit W, o *operand, least, most 
 		if lit == most {
 			return none
 		}
-		return within[W]{next(lit), most, false}
+		return within[W]{n.next(lit), most, false}
 	case above:
 		return within[W]{lit, most, false}
 	case op == Lt && !o.fraction:
 		if lit == least {
 			return none
 		}
-		return within[W]{least, prior(lit), false}
+		return within[W]{least, n.prior(lit), false}
 	}
 	return within[W]{least, lit, false}
 }
@@ -134,17 +147,16 @@ func withinOf[W int64 | uint64 | float64](op Op, lit W, o *operand, least, most 
 func (t *compareTest) interval() *simd.Interval {
 	switch t.c {
 	case intClass:
-		w := withinOf(t.op, t.lit.Int, &t.lit, math.MinInt64, math.MaxInt64, func(v int64) int64 { return v - 1 }, func(v int64) int64 { return v + 1 })
+		w := signed.within(t.op, t.lit.Int, &t.lit)
 		return &simd.Interval{Low: uint64(w.low), Span: uint64(w.high) - uint64(w.low), None: w.low > w.high, Others: w.others}
 	case uintClass:
-		w := withinOf(t.op, t.lit.Uint, &t.lit, 0, math.MaxUint64, func(v uint64) uint64 { return v - 1 }, func(v uint64) uint64 { return v + 1 })
+		w := unsigned.within(t.op, t.lit.Uint, &t.lit)
 		return &simd.Interval{Low: w.low, Span: w.high - w.low, None: w.low > w.high, Others: w.others}
 	}
 	if math.IsNaN(t.lit.Float) {
 		return &simd.Interval{None: true, Others: t.op == Ne}
 	}
-	w := withinOf(t.op, t.lit.Float, &t.lit, math.Inf(-1), math.Inf(1),
-		func(v float64) float64 { return math.Nextafter(v, math.Inf(-1)) }, func(v float64) float64 { return math.Nextafter(v, math.Inf(1)) })
+	w := floats.within(t.op, t.lit.Float, &t.lit)
 	return &simd.Interval{From: w.low, To: w.high, None: w.low > w.high, Others: w.others}
 }
 

@@ -88,7 +88,7 @@ func DescribeIndex(ctx context.Context, st index.Store, base string, descriptor 
 		return &x, nil
 	}
 	if d.IndexType == layerindex.Type {
-		return &x, describeLayer(ctx, st, base, d, p, &x)
+		return &x, x.describeLayer(ctx, st, base, d, p)
 	}
 	for i, a := range d.Artifacts {
 		url, err := urlresolve.Resolve(base, a.GetDataRef().GetUrl(), p)
@@ -106,7 +106,7 @@ func DescribeIndex(ctx context.Context, st index.Store, base string, descriptor 
 }
 
 // describeLayer opens a layer index and reports how many keys it has.
-func describeLayer(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy, x *Index) error {
+func (x *Index) describeLayer(ctx context.Context, st meta.Store, base string, d *metapb.IndexDescriptor, p urlresolve.Policy) error {
 	opened, err := layerindex.Open(ctx, st, base, d, p)
 	if err != nil {
 		return err

@@ -231,7 +231,7 @@ func (c *dictionaryColumn) entries(codes []uint32, r colstream.Range, v *validit
 			k, c.used = len(c.used), append(c.used, usedDictionary{d, next})
 			next += uint32(d.dict.Count)
 		}
-		err := c.shift(codes[at:at+int(n)], d.dict, c.used[k].base, v, at, r.Start)
+		err := c.shift(codes[at:at+int(n)], c.used[k], v, at, r.Start)
 		at += int(n)
 		return err
 	})
@@ -249,8 +249,9 @@ func (c *dictionaryColumn) none() *array.Data {
 	return nulls(c.typ, 0).(*array.Data)
 }
 
-// shift checks codes of one dictionary, which are those from slot at on, notes which are null, and adds base to them.
-func (c *dictionaryColumn) shift(codes []uint32, dict *colstream.Dictionary, base uint32, v *validity, at int, start uint64) error {
+// shift checks codes of one dictionary, which are those from slot at on, notes which are null, and adds its base to them.
+func (c *dictionaryColumn) shift(codes []uint32, used usedDictionary, v *validity, at int, start uint64) error {
+	dict, base := used.dict, used.base
 	if dict.Null < 0 && base == 0 && dict.Count > 0 && simd.AllAtMost(codes, uint32(dict.Count-1)) {
 		return nil // as most are
 	}

@@ -164,5 +164,5 @@ func (g *generator) nested(node *schema.Node, n int, typ arrow.DataType, v *vali
 		return newData(typ, v, []*memory.Buffer{bufferOf(offsets)}, child(0, total))
 	}
 	keys := (&generator{g.Rand, 0}).data(node.Children[0], total) // null keys have a test of their own
-	return mapData(typ.(*arrow.MapType), v, offsets, make([]int32, len(offsets)), []arrow.ArrayData{keys, child(1, total)}, total)
+	return mapData(typ.(*arrow.MapType), v, offsets, make([]int32, len(offsets)), []arrow.ArrayData{keys, child(1, total)})
 }

@@ -205,15 +205,16 @@ func (c *listColumn) Read(r colstream.Range) (arrow.ArrayData, error) {
 	}
 	if c.isMap {
 		short := budget.LendOf[int32](c.offsets.mem, r.Len()+1)
-		return mapData(c.typ.(*arrow.MapType), v, offsets, short, children, int(span.Len())), nil
+		return mapData(c.typ.(*arrow.MapType), v, offsets, short, children), nil
 	}
 	return newData(c.typ, v, []*memory.Buffer{bufferOf(offsets)}, children...), nil
 }
 
 // mapData makes an array of maps; its offsets have 32 bits, which maxRead keeps them to, and go into short. Arrow refuses maps
 // with null keys by their null count: so keys have their bitmap and a count of 0, and are null all the same.
-func mapData(typ *arrow.MapType, v *validity, offsets []int64, short []int32, children []arrow.ArrayData, n int) arrow.ArrayData {
+func mapData(typ *arrow.MapType, v *validity, offsets []int64, short []int32, children []arrow.ArrayData) arrow.ArrayData {
 	keys := children[0]
+	n := keys.Len()
 	if keys.NullN() > 0 {
 		children[0] = array.NewData(keys.DataType(), n, keys.Buffers(), keys.Children(), 0, keys.Offset())
 	}

@@ -236,7 +236,7 @@ func TestNullKeys(t *testing.T) {
 	for i := range offsets {
 		offsets[i] = int64(2 * i)
 	}
-	d := mapData(arrowtype.Type(node).(*arrow.MapType), &validity{n: 300}, offsets, make([]int32, len(offsets)), []arrow.ArrayData{keys, g.data(value, 600)}, 600)
+	d := mapData(arrowtype.Type(node).(*arrow.MapType), &validity{n: 300}, offsets, make([]int32, len(offsets)), []arrow.ArrayData{keys, g.data(value, 600)})
 	o := store(t, node, array.MakeFromData(d), &Options{}, 3)
 	c, err := Open(context.Background(), o, 0, node, 300, nil)
 	if err != nil {

@@ -93,7 +93,7 @@ func selectRuns(d arrow.ArrayData, runs []colstream.Range) arrow.ArrayData {
 	case *arrow.MapType:
 		offsets, in := selectOffsets(offsetsOf[int32](d), runs, n)
 		entries := selectRuns(d.Children()[0], in)
-		return mapData(t, v, offsets, make([]int32, len(offsets)), entries.Children(), entries.Len())
+		return mapData(t, v, offsets, make([]int32, len(offsets)), entries.Children())
 	case *arrow.LargeStringType, *arrow.LargeBinaryType:
 		offsets, in := selectOffsets(offsetsOf[int64](d), runs, n)
 		var data []byte

@@ -57,14 +57,22 @@ func (b *build) field(ctx context.Context, i int, groups []group, mem *budget.Ac
 	return s.encode(b.schema.Fields[i], leaves, &columnpkg.Options{Profile: b.o.Write.Profile, Stats: b.statistics})
 }
 
+// reading is a column that is read chunk by chunk: its levels, and the statistics of its values.
+type reading struct {
+	node   *schema.Node
+	levels *collector
+	seen   *stats.Collector
+	mem    *budget.Account
+}
+
 // leaf describes one column of row groups, the leaf of a field at a place.
 func (b *build) leaf(ctx context.Context, at [2]int, groups []group, levels *collector, mem *budget.Account) (*columnpkg.Encoded, error) {
 	node := b.files[0].fields[at[0]][at[1]].leaf.Node
 	out := &columnpkg.Encoded{Node: node, External: new(metapb.ExternalParquetDataEncoding)}
-	seen := stats.NewCollector(node, b.statistics(node))
+	r := &reading{node, levels, stats.NewCollector(node, b.statistics(node)), mem}
 	var last *source
 	for _, g := range groups {
-		m, err := b.chunk(ctx, node, g, g.file.fields[at[0]][at[1]], levels, seen, mem)
+		m, err := b.chunk(ctx, r, g, g.file.fields[at[0]][at[1]])
 		if err != nil {
 			return nil, err
 		}
@@ -80,13 +88,14 @@ func (b *build) leaf(ctx context.Context, at [2]int, groups []group, levels *col
 		file.ColumnChunks = append(file.ColumnChunks, m.Chunk)
 		out.Maps = append(out.Maps, m)
 	}
-	out.Descriptor = seen.Descriptor()
+	out.Descriptor = r.seen.Descriptor()
 	return out, nil
 }
 
 // chunk reads one column chunk: where its pages are, its levels, and its values for the statistics. There is no reference to a chunk that has only
 // empty lists.
-func (b *build) chunk(ctx context.Context, node *schema.Node, g group, p path, levels *collector, seen *stats.Collector, mem *budget.Account) (m columnpkg.PageMap, err error) {
+func (b *build) chunk(ctx context.Context, r *reading, g group, p path) (m columnpkg.PageMap, err error) {
+	node, mem := r.node, r.mem
 	c, err := g.file.footer.Chunk(g.number, p.leaf.Column)
 	if err != nil {
 		return m, corrupt.Locate(err, g.file.url, 0)
@@ -112,7 +121,7 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, p path, l
 	c.SetRanges(ref)
 	dict, pages := data[:c.Dictionary.Len()], data[c.Dictionary.Len():]
 	rows := uint64(0)
-	made, err := c.Map(pages, mem, func(page parquetchunk.Levels) error { return levels.add(p.above, page, &rows) })
+	made, err := c.Map(pages, mem, func(page parquetchunk.Levels) error { return r.levels.add(p.above, page, &rows) })
 	if want := uint64(g.file.footer.Rows(g.number)); err == nil && len(p.above) > 0 && rows != want {
 		err = corrupt.At(-1, "column %q: %d records in a row group of %d", node.Name, rows, want)
 	}
@@ -124,7 +133,7 @@ func (b *build) chunk(ctx context.Context, node *schema.Node, g group, p path, l
 	}
 	b.addSum(url, chunkRef(g.file, ref), c.Dictionary.Start, data)
 	m.Chunk, m.Bytes, ref.DataPageCount = ref, made.Append(nil), uint64(made.Blocks())
-	return m, corrupt.Locate(b.large(values(c, node, dict, pages, m.Bytes, seen, mem), node, g, c), url, 0)
+	return m, corrupt.Locate(b.large(r.values(c, dict, pages, m.Bytes), node, g, c), url, 0)
 }
 
 // large adds to the error of a chunk that does not fit into the memory of the run what would help.
@@ -188,12 +197,12 @@ func (b *build) place(f *source, c *parquetchunk.Chunk, ref *metapb.ParquetColum
 }
 
 // values decodes the pages of a chunk, some at a time, and adds them to the statistics.
-func values(c *parquetchunk.Chunk, node *schema.Node, dict, pages, pageMap []byte, seen *stats.Collector, mem *budget.Account) error {
+func (r *reading) values(c *parquetchunk.Chunk, dict, pages, pageMap []byte) error {
 	m, err := colstream.ParseMap(pageMap)
 	if err != nil {
 		return err
 	}
-	d, err := parquetchunk.NewDecoder(c, node)
+	d, err := parquetchunk.NewDecoder(c, r.node)
 	if err != nil {
 		return err
 	}
@@ -208,16 +217,16 @@ func values(c *parquetchunk.Chunk, node *schema.Node, dict, pages, pageMap []byt
 			end++
 		}
 		to, stop := position(m, end)
-		mem.NextBatch(true)
-		a, err := d.Decode(dict, pages[start:stop], int(to-from), c.Pages.Start+start, mem)
+		r.mem.NextBatch(true)
+		a, err := d.Decode(dict, pages[start:stop], int(to-from), c.Pages.Start+start, r.mem)
 		if err != nil {
 			return err
 		}
-		if a.NullN() > 0 && !node.Nullable {
-			return corrupt.At(int64(c.Pages.Start+start), "column %q is required, and has nulls", node.Name)
+		if a.NullN() > 0 && !r.node.Nullable {
+			return corrupt.At(int64(c.Pages.Start+start), "column %q is required, and has nulls", r.node.Name)
 		}
-		mem.Delivered(to - from)
-		seen.Add(a)
+		r.mem.Delivered(to - from)
+		r.seen.Add(a)
 		first = end
 	}
 	return nil
