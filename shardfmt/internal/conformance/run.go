@@ -90,15 +90,16 @@ func Run(ctx context.Context, dir, command string, o RunOptions) ([]Outcome, err
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
+	rows, lookups := reader{dir, words, o.Timeout}, reader{dir, lookup, o.Timeout}
 	var jobs []job
 	for _, c := range k.Cases {
 		if len(o.Levels) > 0 && !slices.Contains(o.Levels, c.Level) {
 			continue
 		}
-		jobs = append(jobs, func(ctx context.Context) (Outcome, error) { return runCase(ctx, dir, words, c, o.Timeout) })
+		jobs = append(jobs, func(ctx context.Context) (Outcome, error) { return rows.runCase(ctx, c) })
 		for i := range c.Lookups {
 			if len(lookup) > 0 {
-				jobs = append(jobs, func(ctx context.Context) (Outcome, error) { return runLookup(ctx, dir, lookup, c, i, o.Timeout) })
+				jobs = append(jobs, func(ctx context.Context) (Outcome, error) { return lookups.runLookup(ctx, c, i) })
 			}
 		}
 	}
@@ -185,19 +186,26 @@ func (w *capped) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
+// reader is a command of a reader, in words, for cases of the kit in a folder.
+type reader struct {
+	dir     string
+	words   []string
+	timeout time.Duration
+}
+
 // runCase runs the command for one case. An error is one of the driver, not of the reader.
-func runCase(ctx context.Context, dir string, words []string, c Case, timeout time.Duration) (Outcome, error) {
+func (x reader) runCase(ctx context.Context, c Case) (Outcome, error) {
 	r := Outcome{Case: c}
-	err := r.run(ctx, dir, words, map[string]string{Placeholder: c.Shard}, timeout, r.judge)
+	err := r.run(ctx, x, map[string]string{Placeholder: c.Shard}, r.judge)
 	return r, err
 }
 
 // runLookup runs the command for one index of a case.
-func runLookup(ctx context.Context, dir string, words []string, c Case, i int, timeout time.Duration) (Outcome, error) {
+func (x reader) runLookup(ctx context.Context, c Case, i int) (Outcome, error) {
 	l := c.Lookups[i]
 	r := Outcome{Case: c}
 	r.Name = fmt.Sprintf("%s, index %d", c.Name, i)
-	err := r.run(ctx, dir, words, map[string]string{IndexPlaceholder: l.Index, KeysPlaceholder: l.Keys}, timeout, func(dir string, said []byte) error {
+	err := r.run(ctx, x, map[string]string{IndexPlaceholder: l.Index, KeysPlaceholder: l.Keys}, func(dir string, said []byte) error {
 		want, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(l.Answers)))
 		if err != nil {
 			return err
@@ -211,15 +219,15 @@ func runLookup(ctx context.Context, dir string, words []string, c Case, i int, t
 	return r, err
 }
 
-// run runs a command, with paths of the kit in the place of names, and judges what it printed.
-func (r *Outcome) run(ctx context.Context, dir string, words []string, paths map[string]string, timeout time.Duration, judge func(dir string, printed []byte) error) error {
-	args := slices.Clone(words)
+// run runs the command of a reader, with paths of the kit in the place of names, and judges what it printed.
+func (r *Outcome) run(ctx context.Context, x reader, paths map[string]string, judge func(dir string, printed []byte) error) error {
+	args := slices.Clone(x.words)
 	for i := range args {
 		for name, path := range paths {
-			args[i] = strings.ReplaceAll(args[i], name, filepath.Join(dir, filepath.FromSlash(path)))
+			args[i] = strings.ReplaceAll(args[i], name, filepath.Join(x.dir, filepath.FromSlash(path)))
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	limited, cancel := context.WithTimeout(ctx, x.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, args[0], args[1:]...)
 	printed, said := &capped{limit: maxOutput}, &capped{limit: 1 << 20}
@@ -230,9 +238,9 @@ func (r *Outcome) run(ctx context.Context, dir string, words []string, paths map
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		r.Outcome, r.Detail = Late, fmt.Sprintf("no end within %v", timeout)
+		r.Outcome, r.Detail = Late, fmt.Sprintf("no end within %v", x.timeout)
 	case err == nil:
-		return judge(dir, printed.Bytes())
+		return judge(x.dir, printed.Bytes())
 	case !errors.As(err, &exit):
 		return fmt.Errorf("%s: %w", args[0], err)
 	case exit.ExitCode() < 0 || exit.ExitCode() >= 128:

@@ -59,13 +59,20 @@ func (a *annotator) message(at, end int, d protoreflect.MessageDescriptor, depth
 			a.add(at, n+4, "%s = %d", head, binary.LittleEndian.Uint32(a.b[at+n:]))
 			at += n + 4
 		default:
-			at = a.lengthDelimited(at, n, end, f, head, depth)
+			at = a.lengthDelimited(at, n, end, field{f, head, depth})
 		}
 	}
 }
 
+// field is a field of a message, what its line begins with, and how deep the message is.
+type field struct {
+	protoreflect.FieldDescriptor
+	head  string
+	depth int
+}
+
 // lengthDelimited notes a field of bytes, text, packed numbers or a message, and gives its end.
-func (a *annotator) lengthDelimited(at, tag, end int, f protoreflect.FieldDescriptor, head string, depth int) int {
+func (a *annotator) lengthDelimited(at, tag, end int, f field) int {
 	size, n := protowire.ConsumeVarint(a.b[at+tag : end])
 	start := at + tag + n
 	stop := start + int(size)
@@ -75,16 +82,16 @@ func (a *annotator) lengthDelimited(at, tag, end int, f protoreflect.FieldDescri
 	}
 	switch {
 	case f.Kind() == protoreflect.MessageKind:
-		a.add(at, tag+n, "%s: %s of %d bytes", head, f.Message().Name(), size)
-		a.message(start, stop, f.Message(), depth+1)
+		a.add(at, tag+n, "%s: %s of %d bytes", f.head, f.Message().Name(), size)
+		a.message(start, stop, f.Message(), f.depth+1)
 	case f.Kind() == protoreflect.StringKind:
-		a.add(at, stop-at, "%s = %q", head, a.b[start:stop])
+		a.add(at, stop-at, "%s = %q", f.head, a.b[start:stop])
 	case f.Kind() == protoreflect.BytesKind:
-		a.add(at, stop-at, "%s: %d bytes", head, size)
+		a.add(at, stop-at, "%s: %d bytes", f.head, size)
 	default:
-		a.add(at, tag+n, "%s: %d numbers, packed", head, size/8)
+		a.add(at, tag+n, "%s: %d numbers, packed", f.head, size/8)
 		for p := start; p+8 <= stop; p += 8 {
-			a.add(p, 8, "%s  %d", strings.Repeat("  ", depth), binary.LittleEndian.Uint64(a.b[p:]))
+			a.add(p, 8, "%s  %d", strings.Repeat("  ", f.depth), binary.LittleEndian.Uint64(a.b[p:]))
 		}
 	}
 	return stop

@@ -123,22 +123,30 @@ func (w *workerProcess) run(ctx context.Context) (next int64, err error) {
 		}
 	}
 	err = cmd.Wait()
-	return at + 1, w.ended(ctx, err, at, open, hung, failed.Bytes())
+	return at + 1, w.ended(ctx, workerEnd{err, at, open, hung, failed.Bytes()})
+}
+
+// workerEnd is how a process ended, and what it had come to: a case, open if there was no verdict.
+type workerEnd struct {
+	err        error
+	at         int64
+	open, hung bool
+	stderr     []byte
 }
 
 // ended judges how a worker ended.
-func (w *workerProcess) ended(ctx context.Context, err error, at int64, open, hung bool, stderr []byte) error {
+func (w *workerProcess) ended(ctx context.Context, e workerEnd) error {
 	switch {
-	case hung && open:
-		return w.report(at, verdict{Kind: "any", Fault: faultHang, Outcome: refused, Nanos: int64(w.slow)})
-	case open && err != nil && ctx.Err() == nil:
-		return w.report(at, verdict{Kind: "any", Fault: faultCrash, Outcome: refused, Detail: string(stderr[:min(len(stderr), 4000)])})
-	case err == nil || ctx.Err() != nil:
+	case e.hung && e.open:
+		return w.report(e.at, verdict{Kind: "any", Fault: faultHang, Outcome: refused, Nanos: int64(w.slow)})
+	case e.open && e.err != nil && ctx.Err() == nil:
+		return w.report(e.at, verdict{Kind: "any", Fault: faultCrash, Outcome: refused, Detail: string(e.stderr[:min(len(e.stderr), 4000)])})
+	case e.err == nil || ctx.Err() != nil:
 		return nil
 	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if errors.As(e.err, &exit) && exit.ExitCode() == 1 {
 		return nil // it found something, and told
 	}
-	return fmt.Errorf("a worker failed: %w\n%s", err, stderr)
+	return fmt.Errorf("a worker failed: %w\n%s", e.err, e.stderr)
 }
