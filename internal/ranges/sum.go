@@ -7,7 +7,9 @@ type Sum struct {
 	Start, End int64
 	Want       uint64
 
-	hash xxh3.Hasher
+	// hash takes a kilobyte; it is there while bytes are read, and got its result afterwards.
+	hash *xxh3.Hasher
+	got  uint64
 	// next is the offset that the hash wants next; a gap in what is read would make it useless.
 	next int64
 }
@@ -20,11 +22,22 @@ func NewSum(start, end int64, want uint64) *Sum {
 // Feed takes what of data, which lies at start of the object, comes next.
 func (s *Sum) Feed(start int64, data []byte) {
 	from, to := max(start, s.next), min(start+int64(len(data)), s.End)
-	if from < to && from == s.next {
-		_, _ = s.hash.Write(data[from-start : to-start]) // never fails
-		s.next = to
+	if from >= to || from != s.next {
+		return
+	}
+	if s.hash == nil {
+		s.hash = xxh3.New()
+	}
+	_, _ = s.hash.Write(data[from-start : to-start]) // never fails
+	if s.next = to; to == s.End {
+		s.got, s.hash = s.hash.Sum64(), nil
 	}
 }
 
 // Holds reports whether all bytes were read, and have the checksum.
-func (s *Sum) Holds() bool { return s.next == s.End && s.hash.Sum64() == s.Want }
+func (s *Sum) Holds() bool {
+	if s.Start == s.End {
+		return s.Want == xxh3.Hash(nil)
+	}
+	return s.next == s.End && s.got == s.Want
+}

@@ -19,12 +19,21 @@ type object struct {
 	draft  bool
 	pieces []piece
 	sums   []*ranges.Sum
+	// known are the sums by what they state; ends are, once the sums are sorted, the farthest end of each and those before it.
+	known map[statedSum]bool
+	ends  []int64
 	// whole is the size that something states about the object as a whole, 0 if nothing does.
 	whole int64
 	// external: it is a Parquet file of somebody else.
 	external bool
 	// layer is the index that the object is the layer file of, nil for shards and their data.
 	layer *layerIndex
+}
+
+// statedSum is a checksum that a stripe states.
+type statedSum struct {
+	start, end int64
+	want       uint64
 }
 
 // piece is a byte range with the check of its bytes.
@@ -54,21 +63,22 @@ func (v *verifier) object(url string) *object {
 func (o *object) add(p piece) { o.pieces = append(o.pieces, p) }
 
 func (o *object) addSum(start, end int64, want uint64) {
-	for _, s := range o.sums {
-		if s.Start == start && s.End == end && s.Want == want {
-			return
-		}
+	stated := statedSum{start, end, want}
+	if o.known[stated] {
+		return
 	}
+	if o.known == nil {
+		o.known = map[statedSum]bool{}
+	}
+	o.known[stated] = true
 	o.sums = append(o.sums, ranges.NewSum(start, end, want))
 	o.add(piece{start: end, end: end}) // so that the object is read up to there
 }
 
 // summed is how many bytes have a stored checksum.
 func (o *object) summed() (n int64) {
-	all := slices.Clone(o.sums)
-	slices.SortFunc(all, func(a, b *ranges.Sum) int { return cmp.Compare(a.Start, b.Start) })
 	end := int64(0)
-	for _, s := range all {
+	for _, s := range o.sums {
 		n += max(0, s.End-max(s.Start, end))
 		end = max(end, s.End)
 	}
@@ -94,15 +104,28 @@ func (o *object) reach() (end int64) {
 	return end
 }
 
-// covered reports whether a stored checksum covers a range.
-func (o *object) covered(start, end int64) bool {
-	for _, s := range o.sums {
-		if s.Start <= start && end <= s.End {
-			return true
-		}
+// sortSums puts the checksums in the order in which the object is read.
+func (o *object) sortSums() {
+	slices.SortStableFunc(o.sums, func(a, b *ranges.Sum) int { return cmp.Compare(a.Start, b.Start) })
+	o.ends = make([]int64, len(o.sums))
+	farthest := int64(0)
+	for i, s := range o.sums {
+		farthest = max(farthest, s.End)
+		o.ends[i] = farthest
 	}
-	return false
 }
+
+// before is the farthest end of the checksums that start before an offset.
+func (o *object) before(offset int64) int64 {
+	i, _ := slices.BinarySearchFunc(o.sums, offset, func(s *ranges.Sum, offset int64) int { return cmp.Compare(s.Start, offset) })
+	if i == 0 {
+		return 0
+	}
+	return o.ends[i-1]
+}
+
+// covered reports whether a stored checksum covers a range.
+func (o *object) covered(start, end int64) bool { return o.before(start+1) >= end }
 
 func (v *verifier) readObjects() error {
 	if v.o.Expect != nil {
@@ -135,6 +158,7 @@ func (v *verifier) readObject(o *object) error {
 	if o.whole > 0 && o.whole != info.Size {
 		v.found(o.url, -1, "the object has %d bytes, but its references say %d", info.Size, o.whole)
 	}
+	o.sortSums()
 	rd := &reader{v: v, o: o, size: info.Size}
 	if err := rd.frame(); err != nil {
 		return err
@@ -171,6 +195,8 @@ type reader struct {
 	size int64
 	// pos is the end of what was read.
 	pos int64
+	// whole are how many of the sums need no more bytes.
+	whole int
 	// last is the piece read last, since merged roots name the same one twice.
 	last []byte
 	from int64
@@ -197,13 +223,24 @@ func (r *reader) read(start, end int64) ([]byte, error) {
 			fresh = data[r.pos-start:]
 		}
 		r.v.checked(int64(len(fresh)))
-		for _, s := range r.o.sums {
-			s.Feed(end-int64(len(fresh)), fresh)
-		}
+		r.feed(end-int64(len(fresh)), fresh)
 		r.pos = end
 	}
 	r.last, r.from = data, start
 	return data, nil
+}
+
+// feed gives the checksums bytes that were not read before.
+func (r *reader) feed(start int64, fresh []byte) {
+	for r.whole < len(r.o.sums) && r.o.sums[r.whole].End <= start {
+		r.whole++
+	}
+	for _, s := range r.o.sums[r.whole:] {
+		if s.Start >= start+int64(len(fresh)) {
+			return
+		}
+		s.Feed(start, fresh)
+	}
 }
 
 // frame checks the magic at both ends of an object other than the root, whose ends were checked on opening.
@@ -318,14 +355,7 @@ func (r *reader) skip(start, end int64) error {
 	return nil
 }
 
-func (r *reader) wanted(start, end int64) bool {
-	for _, s := range r.o.sums {
-		if start < s.End && end > s.Start {
-			return true
-		}
-	}
-	return false
-}
+func (r *reader) wanted(start, end int64) bool { return r.o.before(end) > start }
 
 // rest checks what comes after the last buffer: in an object of a stripe the magic, and nothing else.
 func (r *reader) rest() error {
