@@ -57,14 +57,14 @@ func textRewriter(vals []string, p encode.Profile) (Contestant, error) {
 	data, offsets := flat(vals)
 	for done := 0; done < len(vals); {
 		rest := offsets[done:]
-		n, err := e.CutBytes(data, rest[:min(len(vals)-done, encode.FlushValues)+1], 0, nil, len(vals)-done <= encode.FlushValues, chosenBlocks(e, &blocks))
+		n, err := e.CutBytes(encode.Bytes{Data: data, Offsets: rest[:min(len(vals)-done, encode.FlushValues)+1]}, len(vals)-done <= encode.FlushValues, chosenBlocks(e, &blocks))
 		if err != nil {
 			return Contestant{}, err
 		}
 		done += n
 	}
 	return rewriteContestant(p, blocks, func(dst []byte, b chosenBlock) ([]byte, error) {
-		return encode.BytesAs(dst, data, offsets[b.start:b.end+1], 0, nil, b.tree)
+		return encode.BytesAs(dst, encode.Bytes{Data: data, Offsets: offsets[b.start : b.end+1]}, b.tree)
 	})
 }
 

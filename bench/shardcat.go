@@ -154,7 +154,7 @@ func flat(vals []string) (data []byte, offsets []int64) {
 func storeText(data []byte, offsets []int64, p encode.Profile) (*stored, error) {
 	s, e := &stored{chosen: map[string]int{}}, encode.NewEncoder(encode.Options{Profile: p})
 	for n := len(offsets) - 1; n > 0; n = len(offsets) - 1 {
-		cut, err := e.CutBytes(data, offsets[:min(n, encode.FlushValues)+1], 0, nil, n <= encode.FlushValues, s.add(e))
+		cut, err := e.CutBytes(encode.Bytes{Data: data, Offsets: offsets[:min(n, encode.FlushValues)+1]}, n <= encode.FlushValues, s.add(e))
 		if err != nil {
 			return nil, err
 		}

@@ -263,7 +263,7 @@ func (e *bytesEncoder) flush(final bool) error {
 	if e.opaque != nil && e.opaque.ID == 0 {
 		e.learn()
 	}
-	taken, err := e.enc.CutBytes(e.data, e.offsets, e.fixed, e.valid.bytes(), final, e.out.Add)
+	taken, err := e.enc.CutBytes(encode.Bytes{Data: e.data, Offsets: e.offsets, Fixed: e.fixed, Valid: e.valid.bytes()}, final, e.out.Add)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (e *bytesEncoder) sizeAsTexts(ids []uint32) (size int, err error) {
 		data = append(data, v...)
 		offsets = append(offsets, int64(len(data)))
 	}
-	_, err = e.encoder(false).CutBytes(data, offsets, 0, valid.bytes(), true, sizeIn(&size))
+	_, err = e.encoder(false).CutBytes(encode.Bytes{Data: data, Offsets: offsets, Valid: valid.bytes()}, true, sizeIn(&size))
 	return size, err
 }
 

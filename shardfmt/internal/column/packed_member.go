@@ -88,7 +88,7 @@ func (m *packedStrings) add(a arrow.Array) {
 }
 
 func (m *packedStrings) block(dst []byte) ([]byte, error) {
-	err := m.enc.BlockOfBytes(m.data, m.offsets, m.fixed, m.valid.bytes(), framed(&dst))
+	err := m.enc.BlockOfBytes(encode.Bytes{Data: m.data, Offsets: m.offsets, Fixed: m.fixed, Valid: m.valid.bytes()}, framed(&dst))
 	m.drop()
 	return dst, err
 }

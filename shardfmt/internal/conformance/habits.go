@@ -21,7 +21,7 @@ var habits = []form{
 	}},
 	{level: "l2", name: "presence-decides", what: "null positions of a BlockDictionary that have codes of values", change: func(g *graft) {
 		text, offsets, present := formTexts()
-		sub, err := encode.BytesAs(nil, text, offsets, 0, nil, "BlockDictionary[Plain, raw]")
+		sub, err := encode.BytesAs(nil, encode.Bytes{Data: text, Offsets: offsets}, "BlockDictionary[Plain, raw]")
 		if err != nil {
 			panic(err) // it takes all
 		}
@@ -50,7 +50,7 @@ var habits = []form{
 		for i := range formRows {
 			data = append(data, formFixedValue(i)...)
 		}
-		sub, err := encode.BytesAs(nil, data, nil, formFixedSize, nil, "Zstd")
+		sub, err := encode.BytesAs(nil, encode.Bytes{Data: data, Fixed: formFixedSize}, "Zstd")
 		if err != nil {
 			panic(err) // it takes all
 		}

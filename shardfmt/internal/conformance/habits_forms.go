@@ -216,7 +216,7 @@ func slack(g *graft) {
 	}
 	g.oneBlock(g.buffer(formID, metapb.BufferKind_DATA), formRows, nil, runs)
 	text, offsets, present := formTexts()
-	sub := must(encode.BytesAs(nil, text, offsets, 0, nil, "Zstd[FLBitPack]"))
+	sub := must(encode.BytesAs(nil, encode.Bytes{Data: text, Offsets: offsets}, "Zstd[FLBitPack]"))
 	packed := 8 + (int(binary.LittleEndian.Uint32(sub[2:]))+7)&^7
 	sub = append(sub, make([]byte, 128*int(sub[packed+2]))...)
 	g.oneBlock(g.buffer(formText, metapb.BufferKind_DATA), formRows, present, sub)
@@ -238,7 +238,7 @@ func presenceBeside(g *graft) {
 	text, offsets, present := formTexts()
 	data := g.buffer(formText, metapb.BufferKind_DATA)
 	data.EmbeddedPresence = false
-	g.oneBlock(data, formRows, nil, must(encode.BytesAs(nil, text, offsets, 0, nil, "Plain")))
+	g.oneBlock(data, formRows, nil, must(encode.BytesAs(nil, encode.Bytes{Data: text, Offsets: offsets}, "Plain")))
 	bits := make([]byte, (formRows+7)/8)
 	for i, there := range present[1:] {
 		bits[i/8] |= there << (i % 8)

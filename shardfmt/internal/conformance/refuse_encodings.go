@@ -36,7 +36,7 @@ func encodedTexts(tree string) []byte {
 	for len(offsets) <= soundRows { // the texts twice
 		text, offsets = append(text, text[:offsets[formRows]]...), appendShifted(offsets, offsets[1:formRows+1])
 	}
-	return must(encode.BytesAs(nil, text, offsets, 0, nil, tree))
+	return must(encode.BytesAs(nil, encode.Bytes{Data: text, Offsets: offsets}, tree))
 }
 
 // appendShifted appends offsets that start where the ones before them end.
@@ -53,7 +53,7 @@ func encodedFixed(tree string) []byte {
 	for i := range soundRows {
 		data = append(data, formFixedValue(i)...)
 	}
-	return must(encode.BytesAs(nil, data, nil, formFixedSize, nil, tree))
+	return must(encode.BytesAs(nil, encode.Bytes{Data: data, Fixed: formFixedSize}, tree))
 }
 
 // oneSub returns the change of a node to one block of a sub-block.
@@ -223,7 +223,7 @@ func compressedDamages() []damage {
 		edit("lz4-bomb", "an Lz4 block that claims 2 GiB - 1", nodePacked, lz4, set32(8, 1<<31-1)),
 		edit("lz4-cut", "an Lz4 block that ends too early", nodePacked, lz4, shorter(3)),
 		edit("compressed-section", "a compressed section that ends behind the sub-block", nodeText, encodedTexts("Zstd[raw]"), set32(2, 1<<20)),
-		edit("compressed-fixed-size", "bytes of values of one size that are no multiple of it", nodeFixed, must(encode.BytesAs(nil, make([]byte, 4*soundRows), nil, 4, nil, "Zstd")), longer(0)),
+		edit("compressed-fixed-size", "bytes of values of one size that are no multiple of it", nodeFixed, must(encode.BytesAs(nil, encode.Bytes{Data: make([]byte, 4*soundRows), Fixed: 4}, "Zstd")), longer(0)),
 	}
 }
 

@@ -90,7 +90,7 @@ func sectionDamages() []damage {
 // codeOfNull gives a field of 600 byte strings one block, a dictionary whose code 1 all have but the first, which has code 0.
 func codeOfNull(g *graft) {
 	const n = 600
-	sub, err := encode.BytesAs(nil, bytes.Repeat([]byte{'x'}, n), ramp(n), 0, nil, "BlockDictionary[Plain, raw]")
+	sub, err := encode.BytesAs(nil, encode.Bytes{Data: bytes.Repeat([]byte{'x'}, n), Offsets: ramp(n)}, "BlockDictionary[Plain, raw]")
 	if err != nil {
 		panic(err) // it takes all
 	}

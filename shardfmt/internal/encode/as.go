@@ -49,19 +49,18 @@ func numbersAsAsked[T simd.Number](dst []byte, vals []T, valid []byte, tree stri
 	return NumbersAs(dst, vals, valid, tree)
 }
 
-// BytesAs is NumbersAs for byte strings: value i is data[offsets[i]:offsets[i+1]], or, when fixed is positive,
-// data[i*fixed:(i+1)*fixed] with offsets nil. valid is as for Numbers; only BlockDictionary looks at it.
-func BytesAs(dst, data []byte, offsets []int64, fixed int, valid []byte, tree string) ([]byte, error) {
+// BytesAs is NumbersAs for byte strings.
+func BytesAs(dst []byte, v Bytes, tree string) ([]byte, error) {
 	e, t, err := encoderAs(tree)
 	if err != nil {
 		return dst, err
 	}
 	defer e.giveBack()
-	s, err := e.gather(data, offsets, fixed, valid)
+	s, err := e.gather(&v)
 	if err != nil {
 		return dst, err
 	}
-	p, err := bytesAs(e, &s, valid, t)
+	p, err := bytesAs(e, &s, v.Valid, t)
 	if err != nil {
 		return dst, err
 	}

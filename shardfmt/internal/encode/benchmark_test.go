@@ -79,7 +79,7 @@ func benchmarkBytes(b *testing.B, p Profile, at func(r *rand.Rand, i int) string
 	size, start := 0, processTime()
 	for b.Loop() {
 		size = 0
-		_, err := e.CutBytes(data, offsets, 0, nil, false, func(k Block) error {
+		_, err := e.CutBytes(Bytes{Data: data, Offsets: offsets}, false, func(k Block) error {
 			size += len(k.Sub)
 			return nil
 		})
@@ -90,7 +90,7 @@ func benchmarkBytes(b *testing.B, p Profile, at func(r *rand.Rand, i int) string
 	reportProcessTime(b, len(data), start)
 	b.ReportMetric(float64(len(data))/float64(size), "ratio")
 	trees := map[string]int{}
-	_, _ = e.CutBytes(data, offsets, 0, nil, false, func(Block) error { trees[e.Chosen()]++; return nil })
+	_, _ = e.CutBytes(Bytes{Data: data, Offsets: offsets}, false, func(Block) error { trees[e.Chosen()]++; return nil })
 	if testing.Verbose() {
 		b.Log(trees)
 	}

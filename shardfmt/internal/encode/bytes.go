@@ -5,6 +5,31 @@ import (
 	"math/bits"
 )
 
+// Bytes are byte strings: value i is Data[Offsets[i]:Offsets[i+1]], or, when Fixed is positive, Data[i*Fixed:(i+1)*Fixed] without Offsets. Valid
+// is as for Numbers.
+type Bytes struct {
+	Data    []byte
+	Offsets []int64
+	Fixed   int
+	Valid   []byte
+}
+
+// len is how many values there are.
+func (v *Bytes) len() int {
+	if v.Fixed > 0 {
+		return len(v.Data) / v.Fixed
+	}
+	return max(0, len(v.Offsets)-1)
+}
+
+// size is how many bytes the values have.
+func (v *Bytes) size() int {
+	if v.Fixed > 0 || len(v.Offsets) == 0 {
+		return len(v.Data)
+	}
+	return int(v.Offsets[len(v.Offsets)-1] - v.Offsets[0])
+}
+
 // byteValues is a run of byte strings: offsets has one entry more than there are values and starts at 0, or
 // is nil for values of a fixed size. Null slots have no bytes, or fixed zero bytes.
 type byteValues struct {
@@ -14,26 +39,27 @@ type byteValues struct {
 	n       int
 }
 
-// AppendBytes is Bytes with the memory of an encoder.
-func (e *Encoder) AppendBytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte) ([]byte, error) {
+// AppendBytes appends one value sub-block that holds byte strings. The encoder keeps its working memory for the next call.
+func (e *Encoder) AppendBytes(dst []byte, v Bytes) ([]byte, error) {
 	if e.o.Tree != "" {
-		return BytesAs(dst, data, offsets, fixed, valid, e.o.Tree)
+		return BytesAs(dst, v, e.o.Tree)
 	}
 	e.borrow()
-	s, err := e.gather(data, offsets, fixed, valid)
+	s, err := e.gather(&v)
 	if err != nil {
 		return dst, err
 	}
-	e.chosen = e.planRecalled(&s, valid)
+	e.chosen = e.planRecalled(&s, v.Valid)
 	return appendByteTree(dst, &s, e.chosen), nil
 }
 
 // gather checks the caller's values and brings them into the form that is stored: offsets from 0, nothing in
 // null slots.
-func (e *Encoder) gather(data []byte, offsets []int64, fixed int, valid []byte) (byteValues, error) {
-	if fixed > 0 {
-		return e.gatherFixed(data, fixed, valid)
+func (e *Encoder) gather(v *Bytes) (byteValues, error) {
+	if v.Fixed > 0 {
+		return e.gatherFixed(v.Data, v.Fixed, v.Valid)
 	}
+	data, offsets, valid := v.Data, v.Offsets, v.Valid
 	if len(offsets) == 0 {
 		offsets = []int64{0}
 	}

@@ -125,11 +125,3 @@ func (e *Encoder) planRecalled(s *byteValues, valid []byte) *plan {
 	at.raw, at.size = at.raw+raw, at.size+p.size
 	return p
 }
-
-// bytesOf is how many bytes values have, given as for CutBytes.
-func bytesOf(data []byte, offsets []int64, fixed int) int {
-	if fixed > 0 || len(offsets) == 0 {
-		return len(data)
-	}
-	return int(offsets[len(offsets)-1] - offsets[0])
-}

@@ -44,7 +44,7 @@ func cutTexts(t *testing.T, texts []string, o Options) (size int) {
 		offsets = append(offsets, int64(len(data)))
 	}
 	at := 0
-	_, err := NewEncoder(o).CutBytes(data, offsets, 0, nil, true, func(b Block) error {
+	_, err := NewEncoder(o).CutBytes(Bytes{Data: data, Offsets: offsets}, true, func(b Block) error {
 		var got block.Bytes
 		if err := block.DecodeBytes(&got, b.Sub, b.Values, 0, nil, new(block.Scratch)); err != nil {
 			return err

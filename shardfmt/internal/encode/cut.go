@@ -109,13 +109,10 @@ func (e *Encoder) hand(n int, valid []byte, emit func(Block) error) error {
 	return emit(Block{Values: n, Presence: e.presence, Sub: e.sub})
 }
 
-// CutBytes is CutNumbers for byte values, given as for Bytes. It returns how many values it took, any number.
-func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte, final bool, emit func(Block) error) (int, error) {
-	n := max(0, len(offsets)-1)
-	if fixed > 0 {
-		n = len(data) / fixed
-	}
-	if err := checkValid(n, valid); err != nil {
+// CutBytes is CutNumbers for byte values. It returns how many values it took, any number.
+func (e *Encoder) CutBytes(v Bytes, final bool, emit func(Block) error) (int, error) {
+	n := v.len()
+	if err := checkValid(n, v.Valid); err != nil {
 		return 0, err
 	}
 	defer e.giveBack()
@@ -123,15 +120,15 @@ func (e *Encoder) CutBytes(data []byte, offsets []int64, fixed int, valid []byte
 	e.borrow()
 	taken := 0
 	if final {
-		e.recall(n, bytesOf(data, offsets, fixed))
+		e.recall(n, v.size())
 	}
 	for taken < n {
-		size, whole := e.blockEnd(offsets, fixed, taken, n)
+		size, whole := e.blockEnd(&v, taken, n)
 		if !whole && !final {
 			break
 		}
 		e.eager, e.atRest = !e.recalled && (e.caching || !whole && e.small()), taken > 0 && !whole
-		if err := e.cutBytes(data, offsets, fixed, valid, taken, size, emit); err != nil {
+		if err := e.cutBytes(&v, taken, size, emit); err != nil {
 			return taken, err
 		}
 		taken += size
@@ -151,22 +148,19 @@ func BlockOfNumbers[T simd.Number](e *Encoder, vals []T, valid []byte, emit func
 	return cutNumbers(e, vals, valid, emit)
 }
 
-// BlockOfBytes is BlockOfNumbers for byte values, given as for Bytes.
-func (e *Encoder) BlockOfBytes(data []byte, offsets []int64, fixed int, valid []byte, emit func(Block) error) error {
-	n := max(0, len(offsets)-1)
-	if fixed > 0 {
-		n = len(data) / fixed
-	}
-	if err := checkValid(n, valid); err != nil {
+// BlockOfBytes is BlockOfNumbers for byte values.
+func (e *Encoder) BlockOfBytes(v Bytes, emit func(Block) error) error {
+	n := v.len()
+	if err := checkValid(n, v.Valid); err != nil {
 		return err
 	}
 	defer e.giveBack()
 	e.borrow()
-	return e.cutBytes(data, offsets, fixed, valid, 0, n, emit)
+	return e.cutBytes(&v, 0, n, emit)
 }
 
 // blockEnd finds how many values from taken on make a block, and whether the block is full.
-func (e *Encoder) blockEnd(offsets []int64, fixed, taken, n int) (size int, whole bool) {
+func (e *Encoder) blockEnd(v *Bytes, taken, n int) (size int, whole bool) {
 	values, limit := bytesBlockValues, int64(bytesBlockSize)
 	switch {
 	case e.o.Profile == MinimalSize:
@@ -174,13 +168,13 @@ func (e *Encoder) blockEnd(offsets []int64, fixed, taken, n int) (size int, whol
 	case e.o.Profile == HighCompression:
 		values, limit = wideBlockValues, zstdBlockSize
 	}
-	if fixed > 0 {
-		size = max(1, min(values, int(limit)/fixed))
+	if v.Fixed > 0 {
+		size = max(1, min(values, int(limit)/v.Fixed))
 		return min(size, n-taken), n-taken >= size
 	}
 	size = min(values, n-taken)
-	if ends := offsets[taken+1:][:size]; size > 1 && ends[size-1]-offsets[taken] > limit {
-		first := sort.Search(size, func(i int) bool { return ends[i]-offsets[taken] > limit })
+	if start, ends := v.Offsets[taken], v.Offsets[taken+1:][:size]; size > 1 && ends[size-1]-start > limit {
+		first := sort.Search(size, func(i int) bool { return ends[i]-start > limit })
 		return e.wholeChunks(max(1, first)), true
 	}
 	return size, size == values
@@ -194,22 +188,24 @@ func (e *Encoder) wholeChunks(n int) int {
 	return n
 }
 
-func (e *Encoder) cutBytes(data []byte, offsets []int64, fixed int, valid []byte, taken, n int, emit func(Block) error) error {
-	if fixed > 0 {
-		data = data[taken*fixed : (taken+n)*fixed]
+// cutBytes encodes n values from taken on as one block and hands it out.
+func (e *Encoder) cutBytes(v *Bytes, taken, n int, emit func(Block) error) error {
+	part := *v
+	if v.Fixed > 0 {
+		part.Data = v.Data[taken*v.Fixed : (taken+n)*v.Fixed]
 	} else {
-		offsets = offsets[taken : taken+n+1]
+		part.Offsets = v.Offsets[taken : taken+n+1]
 	}
-	if valid != nil {
-		e.valid = shiftBits(e.valid[:0], valid, taken, n)
-		valid = e.valid
+	if v.Valid != nil {
+		e.valid = shiftBits(e.valid[:0], v.Valid, taken, n)
+		part.Valid = e.valid
 	}
 	var err error
-	e.cut += len(data)
-	if e.sub, err = e.AppendBytes(e.sub[:0], data, offsets, fixed, valid); err != nil {
+	e.cut += len(part.Data)
+	if e.sub, err = e.AppendBytes(e.sub[:0], part); err != nil {
 		return err
 	}
-	return e.hand(n, valid, emit)
+	return e.hand(n, part.Valid, emit)
 }
 
 // shiftBits appends n bits of a bitmap, from bit at on, so that they start at bit 0.

@@ -202,14 +202,14 @@ func TestNullSlotsDoNotLeak(t *testing.T) {
 		if !bytes.Equal(a, b) {
 			t.Errorf("%v: numbers in null slots show: % x, % x", p, a, b)
 		}
-		a, _ = encodeBytes(nil, text, textOffsets, 0, valid, o)
-		b, err := encodeBytes(nil, secret, secretOffsets, 0, valid, o)
+		a, _ = encodeBytes(nil, Bytes{Data: text, Offsets: textOffsets, Valid: valid}, o)
+		b, err := encodeBytes(nil, Bytes{Data: secret, Offsets: secretOffsets, Valid: valid}, o)
 		if !bytes.Equal(a, b) || err != nil {
 			t.Errorf("%v: bytes in null slots show: % x, % x, %v", p, a, b, err)
 		}
 		fixed := []byte("AAAABBBBCCCC")
-		a, _ = encodeBytes(nil, []byte("AAAA\x00\x00\x00\x00CCCC"), nil, 4, []byte{0b101}, o)
-		b, _ = encodeBytes(nil, fixed, nil, 4, []byte{0b101}, o)
+		a, _ = encodeBytes(nil, Bytes{Data: []byte("AAAA\x00\x00\x00\x00CCCC"), Fixed: 4, Valid: []byte{0b101}}, o)
+		b, _ = encodeBytes(nil, Bytes{Data: fixed, Fixed: 4, Valid: []byte{0b101}}, o)
 		if !bytes.Equal(a, b) || string(fixed) != "AAAABBBBCCCC" {
 			t.Errorf("%v: fixed-size bytes in null slots show: % x, % x", p, a, b)
 		}
@@ -222,7 +222,7 @@ func TestDictionaryCodesAgreeWithPresence(t *testing.T) {
 	valid := []byte{0b11010110} // values 0, 3 and 5 are null; there is no empty value but them
 	e := NewEncoder(Options{})
 	e.borrow()
-	s, err := e.gather(data, offsets, 0, valid)
+	s, err := e.gather(&Bytes{Data: data, Offsets: offsets, Valid: valid})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func encodeAll(t *testing.T, e *Encoder) (out []byte) {
 			values[i] = d.at(r, i)
 		}
 		data, offsets := concatenate(values)
-		if _, err := e.CutBytes(data, offsets, 0, nil, true, add); err != nil {
+		if _, err := e.CutBytes(Bytes{Data: data, Offsets: offsets}, true, add); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -348,7 +348,7 @@ func TestCutBytes(t *testing.T) {
 		e := NewEncoder(Options{Profile: p})
 		at := 0
 		var sizes []int
-		taken, err := e.CutBytes(data, offsets, 0, valid, true, func(b Block) error {
+		taken, err := e.CutBytes(Bytes{Data: data, Offsets: offsets, Valid: valid}, true, func(b Block) error {
 			sizes = append(sizes, b.Values)
 			mask := make([]byte, (b.Values+7)/8)
 			if _, err := block.DecodePresence(mask, b.Presence, b.Values); err != nil {
@@ -379,10 +379,10 @@ func TestCutBytes(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	e := NewEncoder(Options{})
-	if taken, err := e.CutBytes(data, offsets, 0, nil, true, func(Block) error { return stop }); err != stop || taken != 0 {
+	if taken, err := e.CutBytes(Bytes{Data: data, Offsets: offsets}, true, func(Block) error { return stop }); err != stop || taken != 0 {
 		t.Errorf("took %d, %v", taken, err)
 	}
-	if taken, _ := e.CutBytes(data[:40], offsets[:5], 0, nil, false, nil); taken != 0 {
+	if taken, _ := e.CutBytes(Bytes{Data: data[:40], Offsets: offsets[:5]}, false, nil); taken != 0 {
 		t.Errorf("took %d of too few values", taken)
 	}
 }
@@ -394,11 +394,11 @@ func TestBadArguments(t *testing.T) {
 		t.Error("a bitmap of eight bits for nine values is not an error")
 	}
 	for name, err := range map[string]error{
-		"descending offsets":      second(encodeBytes(nil, []byte("abc"), []int64{0, 2, 1}, 0, nil, o)),
-		"offsets past the end":    second(encodeBytes(nil, []byte("abc"), []int64{0, 4}, 0, nil, o)),
-		"negative offsets":        second(encodeBytes(nil, []byte("abc"), []int64{-1, 2}, 0, nil, o)),
-		"a short bitmap":          second(encodeBytes(nil, []byte("abcdefghi"), []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0, []byte{1}, o)),
-		"half a fixed-size value": second(encodeBytes(nil, []byte("abc"), nil, 2, nil, o)),
+		"descending offsets":      second(encodeBytes(nil, Bytes{Data: []byte("abc"), Offsets: []int64{0, 2, 1}}, o)),
+		"offsets past the end":    second(encodeBytes(nil, Bytes{Data: []byte("abc"), Offsets: []int64{0, 4}}, o)),
+		"negative offsets":        second(encodeBytes(nil, Bytes{Data: []byte("abc"), Offsets: []int64{-1, 2}}, o)),
+		"a short bitmap":          second(encodeBytes(nil, Bytes{Data: []byte("abcdefghi"), Offsets: []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Valid: []byte{1}}, o)),
+		"half a fixed-size value": second(encodeBytes(nil, Bytes{Data: []byte("abc"), Fixed: 2}, o)),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
@@ -407,6 +407,13 @@ func TestBadArguments(t *testing.T) {
 }
 
 func second(_ []byte, err error) error { return err }
+
+// encodeBytes is Numbers for byte strings.
+func encodeBytes(dst []byte, v Bytes, o *Options) ([]byte, error) {
+	e := encoderFor(o)
+	defer encoders.Put(e)
+	return e.AppendBytes(dst, v)
+}
 
 // Once an encoder has seen a buffer's first blocks, blocks cost no allocation.
 func TestNoAllocationPerBlock(t *testing.T) {
@@ -424,7 +431,7 @@ func TestNoAllocationPerBlock(t *testing.T) {
 	}
 	data, offsets := concatenate([]string{"a", "b", "c", "a", "b", "c", "a", "a"})
 	text := func() {
-		if _, err := e.AppendBytes(dst, data, offsets, 0, nil); err != nil {
+		if _, err := e.AppendBytes(dst, Bytes{Data: data, Offsets: offsets}); err != nil {
 			t.Fatal(err)
 		}
 	}

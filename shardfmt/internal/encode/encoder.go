@@ -109,14 +109,6 @@ func Numbers[T simd.Number](dst []byte, vals []T, valid []byte, o *Options) ([]b
 	return appendNumbers(e, dst, vals, valid)
 }
 
-// encodeBytes appends one value sub-block that holds byte strings: value i is data[offsets[i]:offsets[i+1]], or,
-// when fixed is positive, data[i*fixed:(i+1)*fixed] with offsets nil. valid is as for Numbers.
-func encodeBytes(dst []byte, data []byte, offsets []int64, fixed int, valid []byte, o *Options) ([]byte, error) {
-	e := encoderFor(o)
-	defer encoders.Put(e)
-	return e.AppendBytes(dst, data, offsets, fixed, valid)
-}
-
 // appendNumbers is Numbers with what an encoder has learnt. The encoder keeps its working memory, about a
 // megabyte, for the next call; CutNumbers doesn't.
 func appendNumbers[T simd.Number](e *Encoder, dst []byte, vals []T, valid []byte) ([]byte, error) {

@@ -71,7 +71,7 @@ func TestEvenRecordsOfPrices(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	e := NewEncoder(Options{Profile: Balanced})
 	text := straysOf(4096, 3, 500, r)
-	out, err := e.AppendBytes(nil, text, nil, recordSize, nil)
+	out, err := e.AppendBytes(nil, Bytes{Data: text, Fixed: recordSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestEvenRecordsOfPrices(t *testing.T) {
 	}
 	few := straysOf(8, 3, 0, r)
 	e = NewEncoder(Options{Profile: Balanced})
-	if _, err := e.AppendBytes(nil, bytes.Repeat(few, 512), nil, recordSize, nil); err != nil {
+	if _, err := e.AppendBytes(nil, Bytes{Data: bytes.Repeat(few, 512), Fixed: recordSize}); err != nil {
 		t.Fatal(err)
 	}
 	if got := e.Chosen(); got != "Lz4" {

@@ -287,7 +287,7 @@ func rewriteBytes(in stream, kind string, fixed int, o encode.Options) {
 		at += n
 	})
 	e, out := encode.NewEncoder(o), new(colstream.StreamWriter)
-	_, err := e.CutBytes(all.Data, all.Offsets, fixed, valid, true, func(b encode.Block) error {
+	_, err := e.CutBytes(encode.Bytes{Data: all.Data, Offsets: all.Offsets, Fixed: fixed, Valid: valid}, true, func(b encode.Block) error {
 		in.r.trees = append(in.r.trees, e.Chosen())
 		return out.Add(b)
 	})

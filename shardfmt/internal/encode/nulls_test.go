@@ -109,7 +109,7 @@ func TestSizesOfNullTexts(t *testing.T) {
 	}
 	size, blocks := 0, 0
 	e := NewEncoder(Options{Profile: HighCompression})
-	_, err := e.CutBytes(data, offsets, 0, valid, true, func(b Block) error {
+	_, err := e.CutBytes(Bytes{Data: data, Offsets: offsets, Valid: valid}, true, func(b Block) error {
 		size += align8(8+align8(len(b.Presence))+len(b.Sub)+4) + mapShare
 		blocks++
 		return nil

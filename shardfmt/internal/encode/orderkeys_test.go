@@ -47,7 +47,7 @@ func TestTextsFillChunks(t *testing.T) {
 		}
 		first := 0
 		e := NewEncoder(Options{})
-		if _, err := e.CutBytes(data, offsets, 0, nil, false, func(b Block) error {
+		if _, err := e.CutBytes(Bytes{Data: data, Offsets: offsets}, false, func(b Block) error {
 			if first == 0 {
 				first = b.Values
 			}

@@ -80,7 +80,7 @@ func TestBytesRoundTrip(t *testing.T) {
 
 func bytesRoundTrip(t testing.TB, e *Encoder, data []byte, offsets []int64, fixed int, valid []byte) []byte {
 	t.Helper()
-	sub, err := e.AppendBytes(nil, data, offsets, fixed, valid)
+	sub, err := e.AppendBytes(nil, Bytes{Data: data, Offsets: offsets, Fixed: fixed, Valid: valid})
 	if err != nil {
 		t.Fatalf("encoding: %v", err)
 	}

@@ -109,7 +109,7 @@ func TestBlockEnd(t *testing.T) {
 				break
 			}
 		}
-		size, whole := e.blockEnd(offsets, 0, taken, n)
+		size, whole := e.blockEnd(&Bytes{Offsets: offsets}, taken, n)
 		if size != want || whole != (wantWhole || want == values) {
 			t.Fatalf("%d values of %d, %v; not %d, %v", size, n-taken, whole, want, wantWhole)
 		}

@@ -81,7 +81,7 @@ func TestTextsWithNumbers(t *testing.T) {
 			offsets[i] = int64(o)
 		}
 		e := NewEncoder(Options{Profile: HighCompression})
-		sub, err := e.AppendBytes(nil, s.data, offsets, 0, nil)
+		sub, err := e.AppendBytes(nil, Bytes{Data: s.data, Offsets: offsets})
 		if err != nil {
 			t.Fatal(err)
 		}

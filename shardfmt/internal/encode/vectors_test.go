@@ -238,7 +238,7 @@ func TestReferenceByteTrees(t *testing.T) {
 	e := NewEncoder(Options{})
 	e.borrow()
 	data, offsets := concatenate([]string{"b", "a", "b", "ccc", "b", "a"})
-	s, err := e.gather(data, offsets, 0, nil)
+	s, err := e.gather(&Bytes{Data: data, Offsets: offsets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestReferenceByteTrees(t *testing.T) {
 	}
 
 	data, offsets = concatenate([]string{strings.Repeat("abc", 8), strings.Repeat("abc", 3) + "\xff"})
-	if s, err = e.gather(data, offsets, 0, nil); err != nil {
+	if s, err = e.gather(&Bytes{Data: data, Offsets: offsets}); err != nil {
 		t.Fatal(err)
 	}
 	list := []symbol{{'a', 1}, {'b', 1}, {'c', 1}}

@@ -117,7 +117,7 @@ func TestSizesOfRecords(t *testing.T) {
 	}
 	size, back := 0, block.Bytes{}
 	e := NewEncoder(Options{Profile: HighCompression})
-	_, err := e.CutBytes(data, nil, 16, nil, true, func(b Block) error {
+	_, err := e.CutBytes(Bytes{Data: data, Fixed: 16}, true, func(b Block) error {
 		size += align8(8+len(b.Sub)+4) + mapShare
 		return block.DecodeBytes(&back, b.Sub, b.Values, 16, nil, new(block.Scratch))
 	})
@@ -142,7 +142,7 @@ func TestRecordsOfAnySize(t *testing.T) {
 		}
 		for _, p := range []Profile{HighCompression, MinimalSize} {
 			var back block.Bytes
-			_, err := NewEncoder(Options{Profile: p}).CutBytes(data, nil, fixed, nil, true, func(b Block) error {
+			_, err := NewEncoder(Options{Profile: p}).CutBytes(Bytes{Data: data, Fixed: fixed}, true, func(b Block) error {
 				return block.DecodeBytes(&back, b.Sub, b.Values, fixed, nil, new(block.Scratch))
 			})
 			if err != nil || !bytes.Equal(back.Data, data) {

@@ -52,7 +52,7 @@ func texts(b *blocks, name, tree string, vals []string, nulls ...int) {
 		offsets = append(offsets, int64(len(data)))
 	}
 	valid := bitmap(len(vals), nulls...)
-	sub, err := encode.BytesAs(nil, data, offsets, 0, valid, tree)
+	sub, err := encode.BytesAs(nil, encode.Bytes{Data: data, Offsets: offsets, Valid: valid}, tree)
 	v := Vector{Name: name, Type: "Binary", Count: len(vals), Values: byteTexts(list, valid)}
 	b.add(v, encode.Presence(nil, valid, len(vals), false), sub, block.Binary, 0, err)
 }
@@ -66,7 +66,7 @@ func fixed(b *blocks, name, tree string, vals []string, nulls ...int) {
 		data, list[i] = append(data, s...), []byte(s)
 	}
 	valid := bitmap(len(vals), nulls...)
-	sub, err := encode.BytesAs(nil, data, nil, size, valid, tree)
+	sub, err := encode.BytesAs(nil, encode.Bytes{Data: data, Fixed: size, Valid: valid}, tree)
 	v := Vector{Name: name, Type: fmt.Sprintf("FixedSizeBinary(%d)", size), Count: len(vals), Values: byteTexts(list, valid)}
 	b.add(v, encode.Presence(nil, valid, len(vals), false), sub, block.FixedBinary, size, err)
 }

@@ -109,7 +109,7 @@ func examples(t *testing.T) map[string][]example {
 		return example{about: fmt.Sprintf("%s of the Float64 %s", tree, strings.Trim(fmt.Sprint(vals), "[]")), b: number(b, err), n: len(vals), w: 8}
 	}
 	asTexts := func(tree string, text []byte, offsets []int64) example {
-		b, err := encode.BytesAs(nil, text, offsets, 0, nil, tree)
+		b, err := encode.BytesAs(nil, encode.Bytes{Data: text, Offsets: offsets}, tree)
 		var all []string
 		for i := range offsets[1:] {
 			all = append(all, strconv.Quote(string(text[offsets[i]:offsets[i+1]])))
@@ -117,7 +117,7 @@ func examples(t *testing.T) map[string][]example {
 		return example{about: tree + " of the strings " + strings.Join(all, " "), b: number(b, err), n: len(offsets) - 1}
 	}
 	asFixed := func(tree string) example {
-		b, err := encode.BytesAs(nil, fixed, nil, 4, nil, tree)
+		b, err := encode.BytesAs(nil, encode.Bytes{Data: fixed, Fixed: 4}, tree)
 		return example{about: tree + ` of "abcd" "abcd" "efgh", of a fixed size of 4`, b: number(b, err), n: 3, fixed: true}
 	}
 	unsigned := func(tree string) example {
