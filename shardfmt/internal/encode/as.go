@@ -24,15 +24,16 @@ func NumbersAs[T simd.Number](dst []byte, vals []T, valid []byte, tree string) (
 		return dst, err
 	}
 	defer e.giveBack()
+	r := requested{e: e, tree: t}
 	switch k := kindOf[T](); simd.SizeOf[T]() {
 	case 1:
-		return appendAs(dst, e, simd.Cast[uint8](vals), valid, k, t)
+		return appendAs(dst, r, simd.Cast[uint8](vals), valid, k)
 	case 2:
-		return appendAs(dst, e, simd.Cast[uint16](vals), valid, k, t)
+		return appendAs(dst, r, simd.Cast[uint16](vals), valid, k)
 	case 4:
-		return appendAs(dst, e, simd.Cast[uint32](vals), valid, k, t)
+		return appendAs(dst, r, simd.Cast[uint32](vals), valid, k)
 	default:
-		return appendAs(dst, e, simd.Cast[uint64](vals), valid, k, t)
+		return appendAs(dst, r, simd.Cast[uint64](vals), valid, k)
 	}
 }
 
@@ -94,8 +95,15 @@ func encoderAs(tree string) (*Encoder, *tree, error) {
 	return e, t, nil
 }
 
-func appendAs[U word](dst []byte, e *Encoder, vals []U, valid []byte, k kind, t *tree) ([]byte, error) {
-	p, err := numbersAs(e, vals, valid, k, t)
+// requested is a plan in the making, as a tree of encodings requests it.
+type requested struct {
+	e    *Encoder
+	tree *tree
+	p    *plan
+}
+
+func appendAs[U word](dst []byte, r requested, vals []U, valid []byte, k kind) ([]byte, error) {
+	p, err := numbersAs(r.e, vals, valid, k, r.tree)
 	if err != nil {
 		return dst, err
 	}
@@ -160,6 +168,7 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 		return nil, fmt.Errorf("%v has %d nested streams, not %d", t.code, treeChildren[t.code], len(t.kids))
 	}
 	p = e.newPlan(t.code, 0)
+	r := requested{e, t, p}
 	least, most := extremes(vals, k)
 	switch t.code {
 	case block.FLBitPack:
@@ -168,7 +177,7 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 		p.ref, p.width = uint64(least), max(1, widthOf(most-least))
 	case block.FrameOfReference:
 		p.ref = uint64(least)
-		err = nestAs(e, p, 0, each1(vals, func(v U) U { return v - least }), unsigned, t)
+		err = nestAs(r, 0, each1(vals, func(v U) U { return v - least }), unsigned)
 	case block.Delta:
 		if len(vals) == 0 {
 			return nil, errors.New("no values: the encoding Delta needs at least one")
@@ -178,26 +187,26 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 		for i := range diffs {
 			diffs[i] = vals[i+1] - vals[i]
 		}
-		err = nestAs(e, p, 0, diffs, k, t)
+		err = nestAs(r, 0, diffs, k)
 	case block.ZigZag:
-		err = nestAs(e, p, 0, each1(vals, zigZag[U]), unsigned, t)
+		err = nestAs(r, 0, each1(vals, zigZag[U]), unsigned)
 	case block.TruncateU8:
-		err = nestAs(e, p, 0, each1(vals, func(v U) uint8 { return uint8(v) }), unsigned, t)
+		err = nestAs(r, 0, each1(vals, func(v U) uint8 { return uint8(v) }), unsigned)
 	case block.TruncateU16:
-		err = nestAs(e, p, 0, each1(vals, func(v U) uint16 { return uint16(v) }), unsigned, t)
+		err = nestAs(r, 0, each1(vals, func(v U) uint16 { return uint16(v) }), unsigned)
 	case block.TruncateU32:
-		err = nestAs(e, p, 0, each1(vals, func(v U) uint32 { return uint32(v) }), unsigned, t)
+		err = nestAs(r, 0, each1(vals, func(v U) uint32 { return uint32(v) }), unsigned)
 	case block.TruncateU64:
-		err = nestAs(e, p, 0, each1(vals, func(v U) uint64 { return uint64(v) }), unsigned, t)
+		err = nestAs(r, 0, each1(vals, func(v U) uint64 { return uint64(v) }), unsigned)
 	case block.RunLength, block.Sparse, block.BlockDictionary:
-		err = twoAs(e, p, vals, valid, k, t)
+		err = twoAs(r, vals, valid, k)
 	case block.Alp:
 		exponent, factor, _ := chooseDecimals(e, decimalsOf[U](), vals)
 		p.exponent, p.factor = uint8(exponent), uint8(factor)
-		err = nestAs(e, p, 0, toIntegers(e, p, decimalsOf[U](), vals), signed, t)
+		err = nestAs(r, 0, toIntegers(e, p, decimalsOf[U](), vals), signed)
 	case block.AlpRd:
 		cut, _ := chooseCut(e, vals)
-		err = cutAs(e, p, vals, &cut, t)
+		err = cutAs(r, vals, &cut)
 	case block.Lz4, block.Zstd:
 		p.payload = e.compress(simd.AsBytes(vals), sizeOf[U]())
 	case block.Fsst:
@@ -207,52 +216,54 @@ func numbersAs[U word](e *Encoder, vals []U, valid []byte, k kind, t *tree) (p *
 }
 
 // twoAs is for the encodings with two streams.
-func twoAs[U word](e *Encoder, p *plan, vals []U, valid []byte, k kind, t *tree) error {
-	switch t.code {
+func twoAs[U word](r requested, vals []U, valid []byte, k kind) error {
+	switch r.tree.code {
 	case block.RunLength:
 		heads, lengths := runsOf(vals)
-		if err := nestAs(e, p, 0, heads, k, t); err != nil {
+		if err := nestAs(r, 0, heads, k); err != nil {
 			return err
 		}
-		return nestAs(e, p, 1, lengths, unsigned, t)
+		return nestAs(r, 1, lengths, unsigned)
 	case block.Sparse:
 		where, stored := storedOf(vals)
-		if err := nestAs(e, p, 0, where, unsigned, t); err != nil || len(stored) == 0 {
+		if err := nestAs(r, 0, where, unsigned); err != nil || len(stored) == 0 {
 			return err
 		}
-		return nestAs(e, p, 1, stored, k, t)
+		return nestAs(r, 1, stored, k)
 	}
-	codes, entries := number(e, vals, valid, len(vals)+1)
-	if err := nestAs(e, p, 0, codes, unsigned, t); err != nil {
+	codes, entries := number(r.e, vals, valid, len(vals)+1)
+	if err := nestAs(r, 0, codes, unsigned); err != nil {
 		return err
 	}
-	return nestAs(e, p, 1, entries, k, t)
+	return nestAs(r, 1, entries, k)
 }
 
 // cutAs is ALP-RD with a given cut and dictionary.
-func cutAs[U word](e *Encoder, p *plan, vals []U, cut *rdCut, t *tree) error {
+func cutAs[U word](r requested, vals []U, cut *rdCut) error {
+	p := r.p
 	p.factor, p.lefts = uint8(cut.right), cut.lefts[:cut.entries]
-	splitFloats(e, p, vals)
+	splitFloats(r.e, p, vals)
 	rights := each1(vals, func(v U) U { return v & (U(1)<<cut.right - 1) })
-	if err := nestAs(e, p, 0, stream[uint16](p, 0), unsigned, t); err != nil {
+	if err := nestAs(r, 0, stream[uint16](p, 0), unsigned); err != nil {
 		return err
 	}
-	return nestAs(e, p, 1, rights, unsigned, t)
+	return nestAs(r, 1, rights, unsigned)
 }
 
-// nestAs puts stream i into p as t has it.
-func nestAs[U word](e *Encoder, p *plan, i int, vals []U, k kind, t *tree) (err error) {
+// nestAs puts stream i into the plan as the tree has it.
+func nestAs[U word](r requested, i int, vals []U, k kind) (err error) {
 	var kid *plan
-	if c := t.child(i); c.code != 0 {
-		kid, err = numbersAs(e, vals, nil, k, c)
+	if c := r.tree.child(i); c.code != 0 {
+		kid, err = numbersAs(r.e, vals, nil, k, c)
 	}
-	nest(p, i, vals, kid)
+	nest(r.p, i, vals, kid)
 	return err
 }
 
 // bytesAs makes the plan that t requests of byte strings.
 func bytesAs(e *Encoder, s *byteValues, valid []byte, t *tree) (*plan, error) {
 	p := e.newPlan(t.code, 0)
+	r := requested{e, t, p}
 	switch t.code {
 	case block.Plain:
 		return p, nil
@@ -262,12 +273,14 @@ func bytesAs(e *Encoder, s *byteValues, valid []byte, t *tree) (*plan, error) {
 	case block.BlockDictionary:
 		codes, entries := e.numberBytes(s, valid, s.n+1)
 		p = e.dictionaryOf(s, entries)
-		if err := nestAs(e, p, 0, codes, unsigned, t); err != nil {
+		r.p = p
+		if err := nestAs(r, 0, codes, unsigned); err != nil {
 			return nil, err
 		}
-		return p, nestAs(e, p, 1, stream[uint32](p, 1), unsigned, t)
+		return p, nestAs(r, 1, stream[uint32](p, 1), unsigned)
 	case block.Fsst:
 		p = e.planFsst(s, nil, math.MaxInt)
+		r.p = p
 	case block.Lz4, block.Zstd:
 		p.payload = e.compress(s.data, 0)
 	default:
@@ -276,7 +289,7 @@ func bytesAs(e *Encoder, s *byteValues, valid []byte, t *tree) (*plan, error) {
 	if s.fixed > 0 {
 		return p, nil
 	}
-	return p, nestAs(e, p, 0, s.offsets, unsigned, t)
+	return p, nestAs(r, 0, s.offsets, unsigned)
 }
 
 func each1[U, V word](vals []U, f func(U) V) []V {

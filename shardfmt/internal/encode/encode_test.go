@@ -84,7 +84,7 @@ func forcedTree[U word](t *testing.T, demanded string, k kind) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sub, err := appendAs(nil, e, vals, nil, k, parsed)
+		sub, err := appendAs(nil, requested{e: e, tree: parsed}, vals, nil, k)
 		if err != nil {
 			t.Fatal(err)
 		}

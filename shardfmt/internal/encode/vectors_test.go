@@ -34,7 +34,7 @@ func carryOut[T simd.Number](vals []T, tree string) []byte {
 func forcedAlp[U word](e *Encoder, vals []U, exponent, factor uint8, kid string) *plan {
 	p := e.newPlan(block.Alp, 0)
 	p.exponent, p.factor = exponent, factor
-	if err := nestAs(e, p, 0, toIntegers(e, p, decimalsOf[U](), vals), signed, mustParse("Alp["+kid+"]")); err != nil {
+	if err := nestAs(requested{e, mustParse("Alp[" + kid + "]"), p}, 0, toIntegers(e, p, decimalsOf[U](), vals), signed); err != nil {
 		panic(err)
 	}
 	return p
@@ -45,7 +45,7 @@ func forcedAlpRd[U word](e *Encoder, vals []U, right uint8, lefts []uint16, left
 	p := e.newPlan(block.AlpRd, 0)
 	cut := rdCut{right: int(right), entries: len(lefts)}
 	copy(cut.lefts[:], lefts)
-	if err := cutAs(e, p, vals, &cut, mustParse("AlpRd["+left+", "+rights+"]")); err != nil {
+	if err := cutAs(requested{e, mustParse("AlpRd[" + left + ", " + rights + "]"), p}, vals, &cut); err != nil {
 		panic(err)
 	}
 	return p
@@ -243,7 +243,7 @@ func TestReferenceByteTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := e.planByteDictionary(&s, nil)
-	if err := nestAs(e, p, 0, stream[uint32](p, 0), unsigned, mustParse("BlockDictionary[Plain, raw]")); err != nil {
+	if err := nestAs(requested{e, mustParse("BlockDictionary[Plain, raw]"), p}, 0, stream[uint32](p, 0), unsigned); err != nil {
 		t.Fatal(err)
 	}
 	p.kids[1] = nil
