@@ -73,7 +73,7 @@ type asker struct {
 	words bool
 
 	mu     sync.Mutex
-	fields []uint32
+	asked  stripeindex.Asked
 	opened bool
 	shared *stripeindex.Shared // of the shard as a whole, nil for none
 }
@@ -83,16 +83,16 @@ func (s *Shard) asks(f *filter.Bound) *asker {
 	if f == nil || !f.Asks() {
 		return nil
 	}
-	a := &asker{shard: s, filter: f, words: true}
+	a := &asker{shard: s, filter: f, words: true, asked: stripeindex.Asked{Root: s.root, Policy: urlresolve.Policy{Allow: s.allow}}}
 	_, _, _ = f.Candidates(func(q filter.Question) ([]filter.Range, bool, error) {
 		a.words = a.words && (q.Kind == filter.HasTerm || q.Kind == filter.HasTermPrefix)
 		if q.Kind != filter.All {
-			a.fields = append(a.fields, q.Path[len(q.Path)-1].ID)
+			a.asked.Fields = append(a.asked.Fields, q.Path[len(q.Path)-1].ID)
 		}
 		return []filter.Range{{Start: 0, End: 1}}, true, nil // so that every question is come to
 	})
-	slices.Sort(a.fields)
-	a.fields = slices.Compact(a.fields)
+	slices.Sort(a.asked.Fields)
+	a.asked.Fields = slices.Compact(a.asked.Fields)
 	return a
 }
 
@@ -103,7 +103,7 @@ func (a *asker) whole(ctx context.Context, st meta.Store) (*stripeindex.Shared, 
 	if a.opened {
 		return a.shared, nil
 	}
-	shared, err := stripeindex.NewShared(ctx, st, a.shard.root, a.fields, urlresolve.Policy{Allow: a.shard.allow})
+	shared, err := stripeindex.NewShared(ctx, st, a.asked)
 	if err == nil {
 		a.shared, a.opened = shared, true
 	}
@@ -120,7 +120,7 @@ func (a *asker) candidates(ctx context.Context, st meta.Store, stripe int) (c sc
 	if err != nil {
 		return c, err
 	}
-	r, err := stripeindex.NewReader(ctx, st, a.shard.root, stripe, a.fields, shared, urlresolve.Policy{Allow: a.shard.allow})
+	r, err := stripeindex.NewReader(ctx, st, a.asked, stripe, shared)
 	if err != nil {
 		return c, err
 	}

@@ -27,7 +27,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 var propertySpaces atomic.Int64
@@ -450,7 +449,7 @@ func TestReferencesElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, failed := stripeindex.NewReader(ctx, sp, openProperties(t, sp, url), 0, nil, nil, urlresolve.Policy{})
+		_, failed := stripeindex.NewReader(ctx, sp, stripeindex.Asked{Root: openProperties(t, sp, url)}, 0, nil)
 		if failed == nil || !strings.Contains(failed.Error(), "property collation holds a reference") {
 			t.Fatalf("%v, want an error with %q", failed, "property collation holds a reference")
 		}

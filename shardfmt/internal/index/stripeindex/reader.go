@@ -57,12 +57,13 @@ type indexed struct {
 
 // NewReader finds the indexes of a stripe that may be relied on, also those in the descriptions of fields. It costs a request only if the root does not hold the
 // descriptors. The rest is looked up in the indexes of the shard as a whole, which may be nil.
-func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, fields []uint32, shared *Shared, p urlresolve.Policy) (*Reader, error) {
+func NewReader(ctx context.Context, st meta.Store, of Asked, stripe int, shared *Shared) (*Reader, error) {
+	root := of.Root
 	c, err := root.StripeIndexes(ctx, stripe)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{store: st, root: root, policy: p, shared: shared}
+	r := &Reader{store: st, root: root, policy: of.Policy, shared: shared}
 	if len(c.GetIndexDescriptors()) > 0 || shared != nil {
 		list, err := root.StripeList(ctx)
 		if err != nil {
@@ -77,13 +78,13 @@ func NewReader(ctx context.Context, st meta.Store, root *meta.Root, stripe int, 
 	if err := r.add(c, root.URL(), scoped); err != nil {
 		return nil, err
 	}
-	for _, id := range fields {
+	for _, id := range of.Fields {
 		d, anchor, err := root.StripeField(ctx, stripe, id)
 		if err != nil {
 			return nil, err
 		}
-		if of := d.GetField().GetIndexes(); of != nil {
-			if err := r.add(of, anchor, ofField(id, scoped)); err != nil {
+		if own := d.GetField().GetIndexes(); own != nil {
+			if err := r.add(own, anchor, ofField(id, scoped)); err != nil {
 				return nil, err
 			}
 		}

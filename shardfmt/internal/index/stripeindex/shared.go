@@ -33,16 +33,24 @@ type answer struct {
 // mostAnswers bounds the bytes of answers that are kept.
 const mostAnswers = 64 << 20
 
+// Asked is a shard whose indexes are asked, and the fields that the questions are about.
+type Asked struct {
+	Root   *meta.Root
+	Fields []uint32
+	Policy urlresolve.Policy
+}
+
 // NewShared finds the indexes of a shard that may be relied on, also those in the descriptions of fields; nil if it has none.
-func NewShared(ctx context.Context, st meta.Store, root *meta.Root, fields []uint32, p urlresolve.Policy) (*Shared, error) {
+func NewShared(ctx context.Context, st meta.Store, of Asked) (*Shared, error) {
+	root := of.Root
 	c, err := root.Indexes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{store: st, root: root, policy: p, records: root.Directory().TotalRecordCount}
+	r := &Reader{store: st, root: root, policy: of.Policy, records: root.Directory().TotalRecordCount}
 	scoped := func(d *metapb.IndexDescriptor) bool { return ofWhole(d, r.records) }
 	err = r.add(c, root.URL(), scoped)
-	for _, id := range fields {
+	for _, id := range of.Fields {
 		if err == nil {
 			err = r.add(root.ShardFieldIndexes(ctx, id), root.URL(), ofField(id, scoped))
 		}
