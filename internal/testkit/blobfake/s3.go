@@ -197,13 +197,14 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.skewed(w, r) {
 		return
 	}
+	call := s3Call{kind, key, body, n}
 	switch fault := s.fault(kind, key, r.URL.Query()); fault {
 	case "":
-		s.answer(w, r, kind, key, body, n)
+		s.answer(w, r, call)
 	case "reset":
 		drop(w)
 	case "lost":
-		s.answer(httptest.NewRecorder(), r, kind, key, body, n)
+		s.answer(httptest.NewRecorder(), r, call)
 		drop(w)
 	default:
 		status, _ := strconv.Atoi(fault)
@@ -254,9 +255,16 @@ func (s *S3) skewed(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// s3Call is what a request names: the n-th of its kind.
+type s3Call struct {
+	kind, key string
+	body      []byte
+	n         int
+}
+
 // answer does what a request names.
-func (s *S3) answer(w http.ResponseWriter, r *http.Request, kind, key string, body []byte, n int) {
-	switch kind {
+func (s *S3) answer(w http.ResponseWriter, r *http.Request, c s3Call) {
+	switch key, body := c.key, c.body; c.kind {
 	case "get", "head":
 		s.read(w, r, key)
 	case "list":
@@ -268,7 +276,7 @@ func (s *S3) answer(w http.ResponseWriter, r *http.Request, kind, key string, bo
 			s.Refuse(w, http.StatusNotImplemented, "NotImplemented", "")
 			return
 		}
-		id := fmt.Sprintf("upload-%d", n)
+		id := fmt.Sprintf("upload-%d", c.n)
 		s.uploads[id] = map[int][]byte{}
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
 	case "part":

@@ -20,12 +20,12 @@ func (b *blocks) file(name, about string) (*File, error) {
 }
 
 // add frames a sub-block and reports what is in it.
-func (b *blocks) add(v Vector, presence, sub []byte, elem block.Elem, fixed int, err error) {
+func (b *blocks) add(v Vector, of encode.Block, elem block.Elem, fixed int, err error) {
 	if err == nil {
 		var tree *block.Tree
-		if tree, err = block.Describe(sub, elem, v.Count, fixed); err == nil {
+		if tree, err = block.Describe(of.Sub, elem, v.Count, fixed); err == nil {
 			v.Tree = tree.String()
-			v.Bytes = hexLines(block.AppendFrame(nil, presence, sub, true))
+			v.Bytes = hexLines(block.AppendFrame(nil, of.Presence, of.Sub, true))
 			b.vectors = append(b.vectors, v)
 		}
 	}
@@ -40,7 +40,7 @@ func numbers[T simd.Number](b *blocks, name, tree string, vals []T, nulls ...int
 	sub, err := encode.NumbersAs(nil, vals, valid, tree)
 	elem := block.ElemOf[T]()
 	v := Vector{Name: name, Type: elements[elem], Count: len(vals), Values: numberTexts(vals, valid)}
-	b.add(v, encode.Presence(nil, valid, len(vals), false), sub, elem, 0, err)
+	b.add(v, encode.Block{Presence: encode.Presence(nil, valid, len(vals), false), Sub: sub}, elem, 0, err)
 }
 
 // texts adds a block of byte strings of any length.
@@ -54,7 +54,7 @@ func texts(b *blocks, name, tree string, vals []string, nulls ...int) {
 	valid := bitmap(len(vals), nulls...)
 	sub, err := encode.BytesAs(nil, encode.Bytes{Data: data, Offsets: offsets, Valid: valid}, tree)
 	v := Vector{Name: name, Type: "Binary", Count: len(vals), Values: byteTexts(list, valid)}
-	b.add(v, encode.Presence(nil, valid, len(vals), false), sub, block.Binary, 0, err)
+	b.add(v, encode.Block{Presence: encode.Presence(nil, valid, len(vals), false), Sub: sub}, block.Binary, 0, err)
 }
 
 // fixed adds a block of byte strings of one size.
@@ -68,7 +68,7 @@ func fixed(b *blocks, name, tree string, vals []string, nulls ...int) {
 	valid := bitmap(len(vals), nulls...)
 	sub, err := encode.BytesAs(nil, encode.Bytes{Data: data, Fixed: size, Valid: valid}, tree)
 	v := Vector{Name: name, Type: fmt.Sprintf("FixedSizeBinary(%d)", size), Count: len(vals), Values: byteTexts(list, valid)}
-	b.add(v, encode.Presence(nil, valid, len(vals), false), sub, block.FixedBinary, size, err)
+	b.add(v, encode.Block{Presence: encode.Presence(nil, valid, len(vals), false), Sub: sub}, block.FixedBinary, size, err)
 }
 
 // sequence is n numbers, the first and then step by step.

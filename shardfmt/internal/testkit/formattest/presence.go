@@ -33,7 +33,7 @@ func mixed(b *blocks, name string, n int, plain bool, nulls ...int) {
 	}
 	sub, err := encode.NumbersAs(nil, vals, valid, "Plain")
 	v := Vector{Name: name, Type: "Int8", Count: n, Values: numberTexts(vals, valid)}
-	b.add(v, encode.Presence(nil, valid, n, plain), sub, block.Int8, 0, err)
+	b.add(v, encode.Block{Presence: encode.Presence(nil, valid, n, plain), Sub: sub}, block.Int8, 0, err)
 }
 
 // ofRuns adds a block whose bitmap has run containers, which readers take and nobody is known to write: cookie 12347 with one
@@ -53,7 +53,7 @@ func ofRuns(b *blocks) {
 		var sub []byte
 		sub, err = encode.NumbersAs(nil, vals, valid, "Plain")
 		b.add(Vector{Name: "a bitmap with runs, as readers may meet it", Type: "Int8", Count: 16, Values: numberTexts(vals, valid)},
-			presence, sub, block.Int8, 0, err)
+			encode.Block{Presence: presence, Sub: sub}, block.Int8, 0, err)
 		return
 	}
 	b.err = err
