@@ -64,7 +64,7 @@ type stripe struct {
 }
 
 // chunk is what belongs to the stripe and to no column. Where data moves, the new root has the stripes of one shard.
-func (st *stripe) chunk() chunk { return chunk{int32(st.index), -1} }
+func (st *stripe) chunk() chunk { return chunk{int32(st.index), noColumn} }
 
 // build lays out the new root.
 func (m *merger) build(ctx context.Context) ([]byte, error) {

@@ -28,7 +28,7 @@ type group struct {
 var groupSize int64 = piecesAhead * pieceSize
 
 // leastSpan is how many bytes there must be for each checksum of a span, which takes about 100 in the root.
-var leastSpan int64 = 4 << 10
+var leastSpan int64 = 2 << 10
 
 // layColumns lays out origins, in the order of their sizes. Those below copyLeast are put in groups, in the order of their stripes; in a group
 // one column of all stripes comes after the other. It is nil where that does not pay.

@@ -24,11 +24,14 @@ type places struct {
 	sums map[int32][]*span
 }
 
-// chunk is what a reference belongs to: a top-level column in a stripe, by their numbers. -1 is no stripe, or no column.
+// chunk is what a reference belongs to: a top-level column in a stripe, by their numbers. -1 is no stripe.
 type chunk struct{ stripe, column int32 }
 
+// What has no number of a column comes before them: what belongs to none, and the range indexes of all, which a filter asks before it reads values.
+const noColumn, rangeIndexes = -2, -1
+
 // wholeShard is the chunk of what belongs to no stripe.
-var wholeShard = chunk{-1, -1}
+var wholeShard = chunk{-1, noColumn}
 
 // origin is an object that the shard refers to.
 type origin struct {

@@ -55,11 +55,31 @@ func (u *urls) move(s *shard, anchor string, c chunk, m proto.Message) error {
 		return failed
 	}
 	u.places.keepArtifacts(s, anchor, m)
-	meta.VisitRefs(m, func(ref *metapb.DataRef) { failed = cmp.Or(failed, u.place(s, anchor, c, ref)) }, func(ref string) string {
+	indexes := indexesOfRanges(m)
+	meta.VisitRefs(m, func(ref *metapb.DataRef) {
+		of := c
+		if slices.Contains(indexes, ref) {
+			of.column = rangeIndexes
+		}
+		failed = cmp.Or(failed, u.place(s, anchor, of, ref))
+	}, func(ref string) string {
 		u.places.leave(s, anchor, ref)
 		return url(ref)
 	})
 	return failed
+}
+
+// indexesOfRanges are the references to the range indexes of a field, nil of another message.
+func indexesOfRanges(m proto.Message) (refs []*metapb.DataRef) {
+	d, _ := m.(*metapb.StripeFieldDescriptor)
+	for _, e := range d.GetEncodings() {
+		for _, b := range e.GetNative().GetBuffers() {
+			if b.Kind == metapb.BufferKind_RANGE_INDEX {
+				refs = append(refs, b.Buffer)
+			}
+		}
+	}
+	return refs
 }
 
 // place rewrites a reference to data that may have moved.
