@@ -115,6 +115,9 @@ func (f *Fork) Branch() *Client {
 	return &branch.Client
 }
 
+// Follow reports that what this view of the Client requests from now on waits for what another view has requested by now.
+func (c *Client) Follow(other *Client) { c.reach(c.chain, other.chain.depth.Load()) }
+
 // Join reports that the forked view waited for all branches. Call it when their work is done.
 func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
 

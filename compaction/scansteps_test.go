@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -337,4 +338,114 @@ func (s *recordSource) Next(context.Context) (arrow.RecordBatch, error) {
 	b := s.batch
 	s.batch = nil
 	return b, nil
+}
+
+// pack copies the data of a table's shards into one object, whose stripes stay as they are.
+func pack(t *testing.T, table *catalog.Table) {
+	t.Helper()
+	r, err := compaction.Compact(t.Context(), table, compaction.Policy{NoRebuild: true, PackAll: true}, compaction.Options{})
+	if err != nil || r.ShardsAfter != 1 {
+		t.Fatal(r, err)
+	}
+}
+
+// TestScanOfPackedStripes: what is read of the stripes of one object is joined, so that scans of many small stripes take a few requests.
+func TestScanOfPackedStripes(t *testing.T) {
+	const shards, rows = 200, 1000
+	s := newSlowStore(t)
+	s.fill(t, shards, rows)
+	s.with(t, func(table *catalog.Table) { pack(t, table) })
+	for _, c := range []struct {
+		name     string
+		do       func(*testing.T, *catalog.Table) int64
+		most     int64
+		rows     int64
+		mostStep int
+	}{
+		{"all columns", scan(""), 12, shards * rows, 6},
+		{"two columns", scan("", "id", "v"), 10, shards * rows, 6},
+		{"filter", scan(fmt.Sprintf("v < %d", (1<<40)/rows), "id", "v", "s"), 14, -1, 7},
+	} {
+		got := s.measure(t, c.do)
+		t.Logf("%s: %+v", c.name, got)
+		if got.gets > c.most || got.steps > c.mostStep || c.rows >= 0 && got.rows != c.rows || got.rows == 0 {
+			t.Errorf("%s: %+v, want at most %d requests in %d steps", c.name, got, c.most, c.mostStep)
+		}
+	}
+}
+
+// TestTruncatedPackedObject: where what some stripes have in common can't be read, each is read by itself: those before the damage give their rows, and
+// the error names the object.
+func TestTruncatedPackedObject(t *testing.T) {
+	const shards, rows = 70, 1000
+	s := newSlowStore(t)
+	s.fill(t, shards, rows)
+	s.with(t, func(table *catalog.Table) { pack(t, table) })
+	bucket := s.bucket.(keptOpen).Bucket.(*memblob.Bucket)
+	packed := ""
+	for info, err := range bucket.List(t.Context(), "", blobio.ListOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(info.Key, "/packed.amudai.stripe") {
+			packed = info.Key
+			data := make([]byte, info.Size*9/10)
+			if _, _, err := bucket.ReadRange(t.Context(), packed, 0, data, blobio.ReadOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			bucket.Replace(packed, data)
+		}
+	}
+	s.with(t, func(table *catalog.Table) {
+		n := int64(0)
+		var failed error
+		for b, err := range table.Scan(t.Context(), catalog.ScanOptions{Ordered: true, ReuseBatches: true, Select: []string{"s"}}, nil) {
+			if failed = err; err != nil {
+				break
+			}
+			n += b.NumRows()
+		}
+		if n == 0 || n == shards*rows || failed == nil || !strings.Contains(failed.Error(), packed) {
+			t.Errorf("%d rows of %d, then %v; the truncated object is %s", n, shards*rows, failed, packed)
+		}
+	})
+}
+
+// TestCompactionPacksAtOnce: shards that come together with many stripes of a middling size are packed by the same run, so that scans of
+// some columns take a few requests after it; the plan states it.
+func TestCompactionPacksAtOnce(t *testing.T) {
+	const shards, rows = 70, 9000
+	s := newSlowStore(t)
+	s.fill(t, shards, rows)
+	scans := map[string]func(*testing.T, *catalog.Table) int64{
+		"two columns": scan("", "id", "v"), "all columns": scan(""), "filter": scan(fmt.Sprintf("v < %d", (1<<40)/rows), "id", "v", "s"),
+	}
+	before := map[string]took{}
+	for name, do := range scans {
+		before[name] = s.measure(t, do)
+	}
+	s.with(t, func(table *catalog.Table) {
+		for settings, policy := range map[compaction.Mode]compaction.Policy{
+			compaction.Pack: {}, compaction.Concat: {NoPack: true},
+		} {
+			plan, err := compaction.NewPlan(t.Context(), table, policy)
+			if err != nil || len(plan.Groups) != 1 || plan.Groups[0].Mode != settings {
+				t.Fatalf("%+v, %v, want %s", plan, err, settings)
+			}
+		}
+		r, err := compaction.Compact(t.Context(), table, compaction.Policy{}, compaction.Options{})
+		if err != nil || r.ShardsAfter != 1 || r.Results[0].Mode != compaction.Pack || r.BytesMoved == 0 || r.BytesMoved > r.Plan.Groups[0].BytesMoved {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if plan, err := compaction.NewPlan(t.Context(), table, compaction.Policy{NoRebuild: true}); err != nil || len(plan.Groups) != 0 {
+			t.Errorf("%+v, %v: the packed shard is to be packed again", plan, err)
+		}
+	})
+	for name, do := range scans {
+		after := s.measure(t, do)
+		t.Logf("%s: %+v, then %+v", name, before[name], after)
+		if after.rows != before[name].rows || after.gets > 32 || after.steps > max(before[name].steps, 6) { // a root of so many stripes is two requests
+			t.Errorf("%s: %+v, then %+v, want at most 32 requests", name, before[name], after)
+		}
+	}
 }

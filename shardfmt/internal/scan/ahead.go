@@ -63,6 +63,13 @@ func (a *Ahead) take(n, limit uint64) bool {
 	return true
 }
 
+// halfFree reports whether half of the bytes are there.
+func (a *Ahead) halfFree() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used <= a.limit/2
+}
+
 // SetTurn reports that the turn of the scan at a place has come; turns come in the order of places.
 func (a *Ahead) SetTurn(place int) {
 	a.mu.Lock()

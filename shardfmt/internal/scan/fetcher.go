@@ -50,6 +50,8 @@ type fetcher struct {
 	joins uint64
 	// crowded: the scan has more stripes than a bucket has requests in flight, so that each request makes others wait.
 	crowded bool
+	// joint, if not nil, are the stripes whose requests are made together with those of this one.
+	joint *joint
 }
 
 // near gives the store to read from: where requests cost next to nothing, a view of it in which what was opened stays open until done
@@ -184,17 +186,15 @@ func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.
 	if err := f.hold(round); err != nil {
 		return err
 	}
+	if f.joint != nil {
+		if read, err := f.joint.read(ctx, f, round); read || err != nil {
+			return err
+		}
+	}
 	if len(round) == 1 { // as of one column
 		return f.roundOf(ctx, st, round)
 	}
-	groups := groupByObject(round)
-	most, room := f.gapsOf(len(groups), bytesOf(round), scattered)
-	groups, gaps := joinGroups(groups, most, room)
-	if f.mem.Hold(gaps) == nil {
-		f.held += gaps
-	} else {
-		groups = groupByObject(round)
-	}
+	groups := f.joinNear(round, scattered)
 	if len(groups) == 1 { // as mostly
 		return f.roundOf(ctx, st, groups[0])
 	}
@@ -212,6 +212,18 @@ func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.
 		}
 	}
 	return nil
+}
+
+// joinNear puts requests into groups that are read together, and charges what lies between them.
+func (f *fetcher) joinNear(round []colstream.Request, scattered bool) [][]colstream.Request {
+	groups := groupByObject(round)
+	most, room := f.gapsOf(len(groups), bytesOf(round), scattered)
+	joined, gaps := joinGroups(groups, most, room)
+	if f.mem.Hold(gaps) != nil {
+		return groups
+	}
+	f.held += gaps
+	return joined
 }
 
 // roundOf is round of one group.
@@ -496,10 +508,7 @@ func (f *fetcher) settle() {
 
 // readGroup reads the requests of a group.
 func (f *fetcher) readGroup(ctx context.Context, st Store, g []colstream.Request) ([][]byte, error) {
-	ranges := make([]blobio.Range, len(g))
-	for i, q := range g {
-		ranges[i] = blobio.Range{Start: int64(q.Start), End: int64(q.End)}
-	}
+	ranges := bytesAt(g)
 	var got [][]byte
 	var err error
 	if into, ok := st.(intoStore); ok {
@@ -510,4 +519,13 @@ func (f *fetcher) readGroup(ctx context.Context, st Store, g []colstream.Request
 		got, err = st.ReadRanges(ctx, g[0].URL, ranges)
 	}
 	return got, meta.Missing(err, g[0].URL)
+}
+
+// bytesAt are the ranges of requests.
+func bytesAt(g []colstream.Request) []blobio.Range {
+	ranges := make([]blobio.Range, len(g))
+	for i, q := range g {
+		ranges[i] = blobio.Range{Start: int64(q.Start), End: int64(q.End)}
+	}
+	return ranges
 }

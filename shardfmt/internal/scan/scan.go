@@ -245,18 +245,23 @@ func (r *readAhead) awaitTurn() error {
 func (r *readAhead) start(k int, must bool) {
 	if r.plan.local {
 		if must && k < len(r.keep) && r.next == k {
-			r.begin(k).fetchFirst(r.ctx, false)
+			r.begin(k).fetchFirst(r.ctx, nil, false)
 		}
 		return
 	}
 	if !r.all || r.alone && !must {
 		return
 	}
-	for r.next < min(len(r.keep), k+aheadStripes) && (!r.waits || r.next == 0) {
-		p := r.ready[r.next]
-		if p == nil {
-			p = r.open(r.next)
+	most := aheadStripes
+	if r.next > 0 && r.besideNext(r.next-1) || r.next == 0 && r.besideNext(0) {
+		if most = jointStripes; r.next > k && (r.next-k > most/2 || !r.plan.ahead.halfFree()) {
+			return // many stripes are begun together, as their requests are made together
 		}
+	}
+	begun := r.next
+	defer func() { r.fetch(begun) }()
+	for r.next < min(len(r.keep), k+most) && (!r.waits || r.next == 0) {
+		p := r.opened(r.next)
 		n := uint64(0)
 		if p.stripe != nil && p.failed == nil {
 			n = p.stripe.firstBytes()
@@ -269,36 +274,66 @@ func (r *readAhead) start(k int, must bool) {
 		}
 		p.taken = n
 		r.next++
-		p.fetchFirst(r.ctx, true)
 		if r.alone {
 			return
 		}
+		if !r.besideNext(r.next - 1) {
+			r.fetch(begun)
+			begun = r.next
+		}
 	}
+}
+
+// besideNext reports whether what is read first of the k-th stripe lies in the same object as that of the next one.
+func (r *readAhead) besideNext(k int) bool {
+	if k+1 >= len(r.keep) {
+		return false
+	}
+	object := r.opened(k).object
+	return object != "" && object == r.opened(k+1).object
+}
+
+// fetch fetches what is read first of the stripes from the k-th on that are begun, which lie in one object.
+func (r *readAhead) fetch(k int) {
+	var j *joint
+	if n := r.next - k; n > 1 {
+		j = &joint{working: n}
+	}
+	for ; k < r.next; k++ {
+		r.ready[k].fetchFirst(r.ctx, j, true)
+	}
+}
+
+// opened is the k-th stripe, whose columns are opened.
+func (r *readAhead) opened(k int) *prepared {
+	if r.ready[k] == nil {
+		return r.open(k)
+	}
+	return r.ready[k]
 }
 
 // open opens the columns of the k-th stripe.
 func (r *readAhead) open(k int) *prepared {
 	p := &prepared{scanner: r.scanner, ready: make(chan struct{})}
 	p.stripe, p.failed = r.openGuarded(r.ctx, r.branch(), r.keep[k])
+	if p.failed == nil {
+		p.object = p.stripe.object(r.ctx)
+	}
 	r.ready[k] = p
 	return p
 }
 
 // begin is open of the next stripe to begin with.
 func (r *readAhead) begin(k int) *prepared {
-	p := r.ready[k]
-	if p == nil {
-		p = r.open(k)
-	}
 	r.next = k + 1
-	return p
+	return r.opened(k)
 }
 
 // take gives the k-th stripe when it is ready. One that did not fit into the memory beside those behind it is made ready again
 // without them.
 func (r *readAhead) take(k int) (*prepared, error) {
 	if r.next <= k && r.all && !r.plan.local && !r.alone {
-		r.begin(k).fetchFirst(r.ctx, true)
+		r.start(k, true)
 	}
 	if r.next > k {
 		r.start(k+1, false)
@@ -375,6 +410,7 @@ type prepared struct {
 	stripe *stripe
 	failed error
 	taken  uint64 // of Ahead
+	object string // see stripe.object; "" after an error
 }
 
 // fetchNow fetches what is read first.
@@ -385,22 +421,20 @@ func (p *prepared) fetchNow(ctx context.Context) {
 	}
 }
 
-// fetchFirst fetches what is read first in the background, and with evaluate set finds the rows of the first window that the filter
-// selects, and fetches their columns.
-func (p *prepared) fetchFirst(ctx context.Context, evaluate bool) {
+// fetchFirst fetches what is read first in the background, with the requests of the stripes of j if it isn't nil, and with evaluate set finds the rows
+// of the first window that the filter selects, and fetches their columns.
+func (p *prepared) fetchFirst(ctx context.Context, j *joint, evaluate bool) {
 	go func() {
 		defer close(p.ready)
-		if p.failed != nil {
+		if p.failed == nil {
+			p.failed = parallel.Guarded(func() error { return p.prepareWith(ctx, j) })
+		} else if j != nil {
+			j.leave(ctx)
+		}
+		if p.failed != nil || !evaluate {
 			return
 		}
 		p.failed = parallel.Guarded(func() error {
-			if err := p.stripe.prepare(ctx); err != nil {
-				return err
-			}
-			p.settleFor()
-			if !evaluate {
-				return nil
-			}
 			return p.stripe.evaluate(ctx, func(n uint64) bool {
 				if !p.plan.ahead.try(n) {
 					return false
@@ -410,6 +444,22 @@ func (p *prepared) fetchFirst(ctx context.Context, evaluate bool) {
 			})
 		})
 	}()
+}
+
+// prepareWith is prepare of the stripe by requests that are made together with those of j.
+func (p *prepared) prepareWith(ctx context.Context, j *joint) error {
+	if j != nil {
+		p.stripe.fetch.joint = j
+		defer func() {
+			p.stripe.fetch.joint = nil
+			j.leave(ctx)
+		}()
+	}
+	if err := p.stripe.prepare(ctx); err != nil {
+		return err
+	}
+	p.settleFor()
+	return nil
 }
 
 // give returns what was taken of Ahead.

@@ -189,6 +189,22 @@ func (s *stripe) described() *described {
 	return s.meta
 }
 
+// object is the one that the first column with a buffer lies in, as the reference names it; "" if no column has one, or it lies beside the metadata.
+func (s *stripe) object(ctx context.Context) string {
+	for _, id := range s.plan.nodes {
+		d, _, err := s.described().StripeField(ctx, s.index, id)
+		if err != nil {
+			return ""
+		}
+		for _, e := range d.GetEncodings() {
+			for _, b := range e.GetNative().GetBuffers() {
+				return b.GetBuffer().GetUrl()
+			}
+		}
+	}
+	return ""
+}
+
 // columns opens the columns of nodes.
 func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]column.Column, error) {
 	out := make([]column.Column, len(nodes))
