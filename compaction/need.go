@@ -100,6 +100,14 @@ func (x *shapes) refuses(ctx context.Context, e *manifest.Entry) bool {
 	return x.learn(e.Shape, e.Deleted > 0, s, ids)
 }
 
+// columns is the number of the table's columns.
+func (x *shapes) columns() int64 {
+	if x == nil {
+		return 1
+	}
+	return int64(len(x.table.Schema().Fields))
+}
+
 // needOf classifies an entry.
 func (p *planner) needOf(ctx context.Context, e *manifest.Entry) need {
 	all, rebuild := e.Records+e.Deleted, !p.policy.NoRebuild // without, it can be concatenated or packed all the same
@@ -144,13 +152,37 @@ func (p *planner) rebuild(c *class, r *run, why string) Group {
 	live := r.records - r.deleted
 	stripes := stripesOf(live)
 	return Group{
-		Scan: r.scan(stripes, r.bytes/max(1, r.records)*live),
+		Scan: r.scan(dataGets(stripes, r.bytes/max(1, r.records)*live), r.bytes/max(1, r.records)*live),
 		Mode: Rebuild, SmallStripes: c.need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
 		Gets: 2*r.gets + dataGets(r.stripes, r.bytes) + rebuildGets, Puts: stripes + concatPuts,
 		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: c.need.String() + "; the group ends because of " + why,
 		Loss:   pruningLoss(p.columns, r),
 	}
+}
+
+const (
+	// manyAtOnce is the number of stripes from which on data is copied when shards are joined, and leastAtOnce their size on average: to copy them once costs
+	// less than a few scans pay for a request to each, 64 of which are under way at a time. Smaller ones come from appends that go on; they are
+	// joined by metadata alone, and rewritten in parts.
+	manyAtOnce  = 64
+	leastAtOnce = 128 << 10
+	// packedAtOnce is the reason.
+	packedAtOnce = "many small stripes, which scans read together from one object"
+)
+
+// packsAtOnce reports whether data is copied where the shards of a run could be joined by metadata alone.
+func (p *planner) packsAtOnce(r *run) bool {
+	data := r.bytes - r.metadata
+	return !p.policy.NoPack && min(r.stripes, r.objects) >= manyAtOnce && data >= leastAtOnce*r.stripes && data < merge.PackBelow*r.stripes &&
+		(p.policy.MaxBytesPerRun == 0 || r.bytes <= p.policy.MaxBytesPerRun)
+}
+
+// packedGets is how many requests all columns take of stripes that were packed: the first stripe may be read alone, up to 64 are read together, and after
+// them half as many at a time, of which each column is a range.
+func packedGets(stripes, bytes, columns int64) int64 {
+	const first, next, request = 64, 32, 2 << 20
+	return max(2+columns*((max(stripes, first)-first+next-1)/next), bytes/request)
 }
 
 // pack makes a group whose data is copied into one object.
@@ -160,8 +192,7 @@ func (p *planner) pack(c *class, r *run, why string) Group {
 		Mode: Pack, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + r.objects + parts + readBacks, Puts: concatPuts + max(1, parts),
 		Partition: c.text, class: c, Inputs: p.inputs(r),
-		Reason: c.need.String() + "; the group ends because of " + why,
-		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.stripes, r.bytes),
+		Reason: why, Loss: pruningLoss(p.columns, r), Scan: r.scan(packedGets(r.stripes, r.bytes, p.shapes.columns()), r.bytes),
 	}
 }
 
@@ -173,7 +204,7 @@ type ScanCost struct {
 	BytesAfter  int64 `json:"bytes_after"`
 }
 
-// scan is the cost of a run's shards, and of one with so many stripes and bytes: a root each, and each stripe by requests of its own.
-func (r *run) scan(stripes, bytes int64) *ScanCost {
-	return &ScanCost{GetsBefore: r.gets + dataGets(r.stripes, r.bytes), GetsAfter: 1 + dataGets(stripes, bytes), BytesBefore: r.bytes, BytesAfter: bytes}
+// scan is the cost of a run's shards, and of one whose data takes so many requests: a root each, and before it each stripe by requests of its own.
+func (r *run) scan(gets, bytes int64) *ScanCost {
+	return &ScanCost{GetsBefore: r.gets + dataGets(r.stripes, r.bytes), GetsAfter: 1 + gets, BytesBefore: r.bytes, BytesAfter: bytes}
 }

@@ -299,17 +299,20 @@ func (p *planner) close(c *class, r *run, why string) {
 		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, why))
 		return
 	case c.need.packs() && r.objects > 1:
-		p.plan.Groups = append(p.plan.Groups, p.pack(c, r, why))
+		p.plan.Groups = append(p.plan.Groups, p.pack(c, r, c.need.String()+"; the group ends because of "+why))
 		return
 	case n < p.policy.MinInputs:
 		p.few += n
+		return
+	case p.packsAtOnce(r):
+		p.plan.Groups = append(p.plan.Groups, p.pack(c, r, packedAtOnce+"; the group ends because of "+why))
 		return
 	}
 	g := Group{
 		Mode: Concat, HeldBytes: r.held, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: fmt.Sprintf("%s below the target; ends because of %s", plural.Count(len(r.inputs), "shard"), why),
-		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.stripes, r.bytes),
+		Loss:   pruningLoss(p.columns, r), Scan: r.scan(dataGets(r.stripes, r.bytes), r.bytes),
 	}
 	p.plan.Groups = append(p.plan.Groups, g)
 }
