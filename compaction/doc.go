@@ -4,8 +4,8 @@
 // A merge by concatenation writes one new root that lists the stripes of its inputs in order. No byte of data is
 // read or written; the inputs' data objects stay where they are and belong to the new root from then on.
 //
-// A pack also copies the bytes of small objects into one, and a rebuild writes rows again, by the table's schema, where
-// metadata alone can't help.
+// A pack also copies the bytes of small objects into one, a column of all stripes side by side, where scans would have many requests else. A rebuild
+// writes rows again, by the table's schema, where neither can help.
 //
 // # Which shards are merged with each other
 //

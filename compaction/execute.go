@@ -96,9 +96,11 @@ func joiner(g *Group, packed string, all bool) join {
 		return merge.Concat
 	}
 	return func(ctx context.Context, client *blobio.Client, out string, inputs []merge.Input, o merge.Options) (*merge.Result, error) {
-		r, err := merge.Pack(ctx, client, out, packed, inputs, merge.PackOptions{Options: o, All: all})
+		po := merge.PackOptions{Options: o, All: all, Optional: !all && len(inputs) > 1} // shards are joined in any case
+		r, err := merge.Pack(ctx, client, out, packed, inputs, po)
 		if errors.Is(err, merge.ErrNothingToPack) { // the entries promised more than the sizes of the objects keep
-			r, err = merge.Pack(ctx, client, out, packed, inputs, merge.PackOptions{Options: o, All: true})
+			po.All = true
+			r, err = merge.Pack(ctx, client, out, packed, inputs, po)
 		}
 		return r, err
 	}

@@ -30,6 +30,7 @@ func (a *app) compactCommand() *cobra.Command {
 		Example: `  shardcat compact logs
   shardcat compact --all --dry-run`,
 		Long: "Merge small shards: one new root lists their stripes and replaces them in one snapshot; no data is read or written. " +
+			"Where 64 or more stripes of 128 KiB to 2 MiB on average come together, their data is copied into one object, undecoded, so that scans read them together. " +
 			"Shards with an incompatible schema, many deleted records or many small stripes are rewritten instead, unless the policy forbids it.",
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -166,7 +166,12 @@ func Concat(ctx context.Context, sp *blobio.Client, out string, inputs []Input, 
 	if err != nil {
 		return nil, err
 	}
-	if err := write(ctx, sp, out, root); err != nil {
+	return m.finish(ctx, root)
+}
+
+// finish writes the root of Concat.
+func (m *merger) finish(ctx context.Context, root []byte) (*Result, error) {
+	if err := write(ctx, m.store, m.out, root); err != nil {
 		if errors.Is(err, blobio.ErrExists) { // else there may be a root that names them
 			m.discard(ctx)
 		}

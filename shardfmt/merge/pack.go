@@ -22,6 +22,8 @@ type PackOptions struct {
 	All bool
 	// Copy is All for data in one object too, which packing would leave there: nothing of the inputs is needed afterwards.
 	Copy bool
+	// Optional: where the inputs have fields that this program does not know, or with All nothing can be copied, they are concatenated as they are.
+	Optional bool
 }
 
 // ErrNothingToPack: the inputs' data lies in too few small objects for a copy to pay.
@@ -34,7 +36,7 @@ var ErrNothingToPack = errors.New("nothing to pack")
 // Of each copied object one range is read, from the first to the last byte that the inputs refer to, in requests of up to 8 MiB. Data of objects
 // below 16 MiB is laid out in groups of stripes, column by column, and stripes that have checksums of it get one for each column instead.
 // Objects that something names without a range, as Parquet files, stay where they are. A shard with protobuf fields that this program
-// does not know is refused: they may refer to data.
+// does not know is refused, unless PackOptions.Optional is set: they may refer to data.
 func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []Input, o PackOptions) (*Result, error) {
 	wide := o.Options
 	wide.Limits.Objects = -1 // most of them will be gone
@@ -43,6 +45,13 @@ func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []I
 		return nil, err
 	}
 	r, err := pack(ctx, sp, out, object, joined, o)
+	if o.Optional && (errors.Is(err, errUnknownFields) || o.All && errors.Is(err, ErrNothingToPack)) {
+		if most := o.Limits.withDefaults().Objects; most > 0 && len(first.urls.objects) > most {
+			first.discard(ctx)
+			return nil, limit("objects", int64(len(first.urls.objects)), int64(most))
+		}
+		return first.finish(ctx, joined)
+	}
 	if errors.Is(err, blobio.ErrExists) || errors.Is(err, ErrNothingToPack) { // else there may be a root that names them
 		first.discard(ctx)
 	}
