@@ -9,14 +9,14 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// TestOptionalPack: where a pack is not asked for as such, shards that can't be packed are concatenated, with all that this version doesn't know.
+// TestOptionalPack: where a pack is not requested as such, shards that can't be packed are concatenated, with all that this version doesn't know.
 func TestOptionalPack(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		unknown bool
 		inputs  int
 		all     bool
-		refused error // where it is asked for as such
+		refused error // where it is requested as such
 		still   error // where it is optional
 	}{
 		"unknown fields":        {true, 2, false, errUnknownFields, nil},

@@ -21,13 +21,13 @@ type claim struct {
 // claims has every sentence of README.md up to the comparison, in order.
 var claims = []claim{
 	{"shardcat lands CSV, NDJSON, Parquet and Arrow files as *Amudai shards* on S3, Azure Blob, GCS or in a folder, registers them in an " +
-		"Apache Iceberg catalog, finds rows in them with few ranged reads, and merges small shards by their metadata, without copying data.",
+		"Apache Iceberg catalog, finds rows in them with few ranged reads, and merges small shards by their metadata, copying data only where scans gain by it.",
 		[]string{"script: lands CSV, NDJSON, Parquet and Arrow files", "cmd/shardcat.TestRequestsAreTheSameOnEveryStore", "catalog.TestPyiceberg",
-			"catalog.TestCatalogs", "cmd/shardcat/internal/demo.TestFilterReadsNoMoreAfterCompaction", "script: of metadata; no data is copied"}},
+			"catalog.TestCatalogs", "cmd/shardcat/internal/demo.TestFilterReadsNoMoreAfterCompaction", "compaction.TestCompactionPacksAtOnce", "script: of metadata; data is copied or rewritten only where stripes are many and small"}},
 	{"It is a Go library with a command line; no server has to run.",
 		[]string{".ci/readme: the program", ".ci/readme: .readme.sh", "script: none"}},
 	{"**For** events, logs and telemetry that arrive in many small files and are read by filters.",
-		[]string{"script: of metadata; no data is copied", "cmd/shardcat/internal/demo.TestFilterReadsNoMoreAfterCompaction"}},
+		[]string{"script: of metadata; data is copied or rewritten only where stripes are many and small", "cmd/shardcat/internal/demo.TestFilterReadsNoMoreAfterCompaction"}},
 	{"**Not for** transactions on single rows, joins and aggregates (use an [engine on top](docs/guides/sql-engines.md)), or data that every " +
 		"Iceberg engine must read and write as stored Parquet files.",
 		[]string{"cmd/shardcat.TestGatewayTPCH", "catalog.TestTablesOfOtherEngines"}},
@@ -63,7 +63,7 @@ var claims = []claim{
 // cells shows what the column of shardcat in the comparison claims, by row.
 var cells = map[string][]string{
 	"data files":           {"shardfmt.TestWriteAndScan"},
-	"merge of small files": {"script: of metadata; no data is copied"},
+	"merge of small files": {"script: of metadata; data is copied or rewritten only where stripes are many and small"},
 	"catalog":              {"catalog.TestCatalogs", "catalog.TestREST"},
 	"text index":           {"script: text index"},
 	"engines": {"cmd/shardcat/internal/gateway.TestEngines", "cmd/shardcat/internal/gateway.TestFramesThroughGateway",
