@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -169,15 +170,35 @@ func createdOf(shards []*manifest.Entry) (manifest.CreationRange, error) {
 func (t *Table) carryOver(ctx context.Context, shards []*manifest.Entry, o *IngestOptions) error {
 	o.Bloom, o.Pack, o.FieldProperties = map[string]float64{}, map[string][]string{}, map[string]shardfmt.Properties{}
 	c := carrying{table: t, options: o, seen: map[string]bool{}, shape: manifest.Shape(t.schema.Shard, t.schema.IDs)}
-	for _, e := range shards {
-		if err := c.shard(ctx, e); err != nil {
+	for some := range slices.Chunk(shards, carriedTogether) {
+		opened, err := t.openAll(ctx, some)
+		if err != nil {
 			return err
+		}
+		for i, e := range some {
+			if err := c.shard(ctx, e, opened[i]); err != nil {
+				return err
+			}
 		}
 	}
 	if len(c.arrow) == 1 && !c.reshaped {
 		o.Properties = append(o.Properties, c.arrow...)
 	}
 	return nil
+}
+
+// carriedTogether is how many shards are opened at the same time for what their rows don't tell.
+const carriedTogether = 64
+
+// openAll opens shards, many at the same time. It is nil for an entry that is none.
+func (t *Table) openAll(ctx context.Context, shards []*manifest.Entry) ([]*shardfmt.Shard, error) {
+	opened := make([]*shardfmt.Shard, len(shards))
+	return opened, t.cat.client.Each(ctx, len(shards), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
+		if shards[i].IsShard() {
+			opened[i], err = t.openShard(ctx, branch, shards[i].Path, shards[i].RootBytes, false)
+		}
+		return err
+	})
 }
 
 type carrying struct {
@@ -193,13 +214,9 @@ type carrying struct {
 	tagsOf string
 }
 
-func (c *carrying) shard(ctx context.Context, e *manifest.Entry) error {
-	if !e.IsShard() {
+func (c *carrying) shard(ctx context.Context, e *manifest.Entry, shard *shardfmt.Shard) error {
+	if shard == nil {
 		return nil
-	}
-	shard, err := c.table.openShard(ctx, c.table.cat.client, e.Path, e.RootBytes, false)
-	if err != nil {
-		return err
 	}
 	properties, err := shard.Properties(ctx)
 	if err != nil {

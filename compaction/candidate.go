@@ -31,9 +31,10 @@ type candidate struct {
 	stored   int64
 	metadata int64
 	stripes  int64
-	objects  int64
-	shape    int64
-	flags    manifest.Flags
+	// objects that the root reaches, itself included; data are those that values lie in, columnGets how many requests a column takes.
+	objects, data, columnGets int64
+	shape                     int64
+	flags                     manifest.Flags
 	// ranges of the watched columns.
 	ranges [lossColumns]valueRange
 }

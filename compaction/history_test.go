@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/merge"
 )
 
 // history is a table that gets a shard a minute and is compacted from time to time, as far as entries show: what a plan states is
@@ -18,9 +20,10 @@ type history struct {
 	policy Policy
 	live   map[string]*aged
 	made   int
-	// written are bytes of data as appended, moved those read and written again, metadata those of roots copied.
-	written, moved, metadata int64
-	most, plans              int
+	// written are bytes of data as appended, moved those read and written again, copied those packed, metadata those of roots copied.
+	written, moved, copied, metadata int64
+	objects                          int
+	most, plans                      int
 	// closed counts shards, of so many records, that no plan will take again: they have their target.
 	closed        int
 	closedRecords int64
@@ -38,6 +41,8 @@ type aged struct {
 type agedStripe struct {
 	records   int64
 	rewritten int
+	// object that it lies in, 0 for a new one, and how often it was copied.
+	object, copied int
 }
 
 func newHistory(p Policy) *history {
@@ -48,11 +53,19 @@ func newHistory(p Policy) *history {
 func (h *history) add(stripes []agedStripe, created manifest.CreationRange, bytes int64) {
 	h.made++
 	e := &manifest.Entry{Path: fmt.Sprintf("vault/%08d", h.made), Format: manifest.Format, Sequence: int64(h.made)}
-	for _, s := range stripes {
-		e.Records += s.records
+	objects, ranges := map[int]bool{}, int64(0)
+	for i := range stripes {
+		s := &stripes[i]
+		if e.Records += s.records; s.object == 0 {
+			h.objects++
+			s.object = h.objects
+		}
+		if objects[s.object] = true; i == 0 || s.object != stripes[i-1].object {
+			ranges++
+		}
 	}
-	n := int64(len(stripes))
-	e.Private = manifest.Private{Created: created, Stripes: n, MetadataBytes: 1500 * n, StoredBytes: bytes * e.Records, Objects: n + 1}
+	n, data := int64(len(stripes)), int64(len(objects))
+	e.Private = manifest.Private{Created: created, Stripes: n, MetadataBytes: 1500 * n, StoredBytes: bytes * e.Records, Objects: data + 1, DataObjects: data, ColumnRanges: ranges}
 	e.RootBytes = e.MetadataBytes + 500
 	h.live[e.Path] = &aged{e, stripes}
 }
@@ -102,6 +115,9 @@ func (h *history) do(g *Group) {
 		created, stripes = created.Union(in.Created), append(stripes, in.stripes...)
 	}
 	bytes := g.Bytes / g.Records
+	if g.Mode == Pack {
+		h.pack(stripes, bytes)
+	}
 	if g.Mode != Rebuild {
 		h.add(stripes, created, bytes)
 		return
@@ -122,9 +138,30 @@ func (h *history) do(g *Group) {
 	h.moved += records * bytes
 	var made []agedStripe
 	for ; records > 0; records -= made[len(made)-1].records {
-		made = append(made, agedStripe{min(records, shardfmt.DefaultStripeRows), rewritten + 1})
+		made = append(made, agedStripe{records: min(records, shardfmt.DefaultStripeRows), rewritten: rewritten + 1})
 	}
 	h.add(made, created, bytes)
+}
+
+// pack copies what merge.Pack would of some stripes, of so many bytes a record, into one object.
+func (h *history) pack(stripes []agedStripe, bytes int64) {
+	sizes := map[int]int64{}
+	for _, s := range stripes {
+		sizes[s.object] += s.records * bytes
+	}
+	objects := slices.SortedFunc(maps.Keys(sizes), func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	bySize := make([]int64, len(objects))
+	for i, object := range objects {
+		bySize[i] = sizes[object]
+	}
+	moves := objects[:merge.PackCount(bySize)]
+	h.objects++
+	for i := range stripes {
+		if s := &stripes[i]; slices.Contains(moves, s.object) {
+			h.copied += s.records * bytes
+			s.object, s.copied = h.objects, s.copied+1
+		}
+	}
 }
 
 // mostRewritten is how often the record was rewritten that was most often.
@@ -169,8 +206,8 @@ func TestHistoryOfMinutes(t *testing.T) {
 		}
 		day := load.bytes * 24 * 60
 		perDay := 1 + int(day/defaultTargetSize) + int(load.records*24*60/defaultTargetRecords)
-		t.Logf("%d appends of %d records: %d shards, %d at most; every record rewritten %d times at most, %.2f bytes written for each, and %.3f of metadata; %v",
-			days*24*60, load.records, h.closed+len(h.live), h.most, h.mostRewritten(), float64(h.written+h.moved)/float64(h.written), float64(h.metadata)/float64(h.written), h.groups)
+		t.Logf("%d appends of %d records: %d shards, %d at most; every record rewritten %d times at most, %.2f bytes written for each, %.2f copied, and %.3f of metadata; %v",
+			days*24*60, load.records, h.closed+len(h.live), h.most, h.mostRewritten(), float64(h.written+h.moved)/float64(h.written), float64(h.copied)/float64(h.written), float64(h.metadata)/float64(h.written), h.groups)
 		// A stripe is rewritten into one stripeGrowth times as large, up to a full one.
 		promised := 1 + int(math.Log(float64(min(load.records*24*60*days, shardfmt.DefaultStripeRows))/float64(load.records))/math.Log(stripeGrowth))
 		if n, most := h.mostRewritten(), promised; n > most {

@@ -850,7 +850,10 @@ func TestFailedPlans(t *testing.T) {
 		t.Errorf("%+v, %v", plan, err)
 	}
 	bucket.Play(t, "")
-	plan, err := NewPlan(ctx, tbl, Policy{})
+	if _, err := Compact(ctx, tbl, Policy{NoRebuild: true}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(ctx, tbl, Policy{RebuildAll: true})
 	if err != nil || len(plan.Groups) != 1 {
 		t.Fatalf("%+v, %v", plan, err)
 	}

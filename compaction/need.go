@@ -118,7 +118,7 @@ func (p *planner) needOf(ctx context.Context, e *manifest.Entry) need {
 		return otherSchema
 	case rebuild && e.Deleted > 0 && float64(e.Deleted) >= p.policy.RebuildDeletedRatio*float64(all):
 		return deletedRecords
-	case rebuild && e.Stripes >= p.policy.RebuildStripes && e.Stripes >= stripeGrowth*stripesOf(e.Records):
+	case rebuild && p.manySmall(columnGets(e), e.Records):
 		return smallStripes
 	case rebuild && p.policy.RebuildAll:
 		return asked
@@ -126,10 +126,39 @@ func (p *planner) needOf(ctx context.Context, e *manifest.Entry) need {
 		return noNeed
 	case p.policy.PackAll:
 		return askedPack
-	case e.Objects > p.policy.PackObjects && e.StoredBytes-e.RootBytes < merge.PackBelow*(e.Objects-1):
+	case dataObjects(e) >= p.policy.PackObjects && e.StoredBytes-e.RootBytes < merge.PackBelow*dataObjects(e):
 		return manyObjects
 	}
 	return noNeed
+}
+
+// dataObjects is how many objects hold a shard's values: of an entry of an older version, all but the root.
+func dataObjects(e *manifest.Entry) int64 {
+	if e.DataObjects > 0 {
+		return e.DataObjects
+	}
+	return max(0, e.Objects-1)
+}
+
+// columnGets is about how many requests a column of a shard takes: one for each range that its values lie in, which of an entry of an older version is
+// one for each stripe, and one for as many stripes as a scan reads together.
+func columnGets(e *manifest.Entry) int64 {
+	if e.ColumnRanges > 0 {
+		return min(e.Stripes, max(e.ColumnRanges, readTogether(e.Stripes)))
+	}
+	return e.Stripes
+}
+
+// readTogether is how many requests a column of so many stripes takes whose values lie side by side: up to 64 stripes are read together, and after them
+// half as many at a time.
+func readTogether(stripes int64) int64 {
+	const first, next = 64, 32
+	return 1 + (max(stripes, first)-first+next-1)/next
+}
+
+// manySmall reports whether a column of so many records takes enough requests for its stripes to be rewritten, and would take an eighth of them at most.
+func (p *planner) manySmall(columnGets, records int64) bool {
+	return columnGets >= p.policy.RebuildStripes && columnGets >= stripeGrowth*stripesOf(records)
 }
 
 // stripesOf is how many full stripes hold so many records.
@@ -148,15 +177,15 @@ const rebuildGets = 2 + readBacks
 func dataGets(stripes, bytes int64) int64 { return max(stripes, bytes/readSize) }
 
 // rebuild makes a group that is rewritten.
-func (p *planner) rebuild(c *class, r *run, why string) Group {
+func (p *planner) rebuild(c *class, r *run, need need, why string) Group {
 	live := r.records - r.deleted
 	stripes := stripesOf(live)
 	return Group{
 		Scan: r.scan(dataGets(stripes, r.bytes/max(1, r.records)*live), r.bytes/max(1, r.records)*live),
-		Mode: Rebuild, SmallStripes: c.need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
+		Mode: Rebuild, SmallStripes: need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
 		Gets: 2*r.gets + dataGets(r.stripes, r.bytes) + rebuildGets, Puts: stripes + concatPuts,
 		Partition: c.text, class: c, Inputs: p.inputs(r),
-		Reason: c.need.String() + "; the group ends because of " + why,
+		Reason: need.String() + "; the group ends because of " + why,
 		Loss:   pruningLoss(p.columns, r),
 	}
 }
@@ -167,22 +196,36 @@ const (
 	// joined by metadata alone, and rewritten in parts.
 	manyAtOnce  = 64
 	leastAtOnce = 128 << 10
+	// leastOfColumn is the size on average of what a stripe has of a column: of less, the values and the range index of which are copied apart, checksums
+	// would take too much of the root, and the stripes are not laid out by columns.
+	leastOfColumn = 4 << 10
 	// packedAtOnce is the reason.
 	packedAtOnce = "many small stripes, which scans read together from one object"
 )
 
-// packsAtOnce reports whether data is copied where the shards of a run could be joined by metadata alone.
+// packsAtOnce reports whether data is copied where the shards of a run could be joined by metadata alone. It is not where the packed stripes would be so
+// many that the next run would rewrite them.
 func (p *planner) packsAtOnce(r *run) bool {
-	data := r.bytes - r.metadata
-	return !p.policy.NoPack && min(r.stripes, r.objects) >= manyAtOnce && data >= leastAtOnce*r.stripes && data < merge.PackBelow*r.stripes &&
-		(p.policy.MaxBytesPerRun == 0 || r.bytes <= p.policy.MaxBytesPerRun)
+	data, least := r.bytes-r.metadata, max(leastAtOnce, leastOfColumn*p.shapes.columns())
+	return !p.policy.NoPack && min(r.columnGets, r.objects) >= manyAtOnce && data >= least*r.stripes && data < merge.PackBelow*r.stripes && p.mayMove(r) &&
+		(p.policy.NoRebuild || !p.manySmall(max(1+data/merge.PackGroup, readTogether(r.stripes)), r.records-r.deleted))
+}
+
+// rebuildsAtOnce reports whether the shards of a run are rewritten where they could be joined by metadata alone: the next run would rewrite the joined shard.
+func (p *planner) rebuildsAtOnce(r *run) bool {
+	return !p.policy.NoRebuild && r.created.Known() && p.manySmall(r.columnGets, r.records-r.deleted) && p.mayMove(r)
+}
+
+// mayMove reports whether a run moves its data at all, whatever else it does.
+func (p *planner) mayMove(r *run) bool {
+	return p.policy.MaxBytesPerRun == 0 || r.bytes <= p.policy.MaxBytesPerRun
 }
 
 // packedGets is how many requests all columns take of stripes that were packed: the first stripe may be read alone, up to 64 are read together, and after
 // them half as many at a time, of which each column is a range.
 func packedGets(stripes, bytes, columns int64) int64 {
-	const first, next, request = 64, 32, 2 << 20
-	return max(2+columns*((max(stripes, first)-first+next-1)/next), bytes/request)
+	const request = 2 << 20
+	return max(2+columns*(readTogether(stripes)-1), bytes/request)
 }
 
 // pack makes a group whose data is copied into one object.

@@ -151,7 +151,7 @@ func (p *planner) separated(c *class, r *run, depth int) {
 		}
 		return
 	}
-	g := p.rebuild(c, r, fmt.Sprintf("%d shards overlap in %s, and max-overlap-depth is %d", depth, p.columns[0].node.Name, p.policy.MaxOverlapDepth))
+	g := p.rebuild(c, r, c.need, fmt.Sprintf("%d shards overlap in %s, and max-overlap-depth is %d", depth, p.columns[0].node.Name, p.policy.MaxOverlapDepth))
 	outputs := max(1, p.targets(r))
 	g.Outputs, g.ShardRows = int(outputs), (g.Records+outputs-1)/outputs
 	p.plan.Groups = append(p.plan.Groups, g)

@@ -259,7 +259,7 @@ func (p *planner) unfit(e *manifest.Entry, need need) string {
 		return hasRecords
 	case p.reaches(e.StoredBytes, p.policy.TargetSize):
 		return hasSize
-	case e.Stripes > p.policy.MaxStripes || e.Objects > p.policy.MaxObjects || e.MetadataBytes > p.policy.MaxMetadataBytes:
+	case e.Stripes > p.policy.MaxStripes || dataObjects(e) >= p.policy.MaxObjects || e.MetadataBytes > p.policy.MaxMetadataBytes:
 		return "exceeds a limit"
 	}
 	return ""
@@ -296,7 +296,7 @@ func (p *planner) close(c *class, r *run, why string) {
 		p.plan.Left["already in the form a rebuild would write"]++
 		return
 	case c.need.rebuilds():
-		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, why))
+		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, c.need, why))
 		return
 	case c.need.packs() && r.objects > 1:
 		p.plan.Groups = append(p.plan.Groups, p.pack(c, r, c.need.String()+"; the group ends because of "+why))
@@ -306,6 +306,9 @@ func (p *planner) close(c *class, r *run, why string) {
 		return
 	case p.packsAtOnce(r):
 		p.plan.Groups = append(p.plan.Groups, p.pack(c, r, packedAtOnce+"; the group ends because of "+why))
+		return
+	case p.rebuildsAtOnce(r):
+		p.plan.Groups = append(p.plan.Groups, p.rebuild(c, r, smallStripes, why))
 		return
 	}
 	g := Group{

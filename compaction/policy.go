@@ -40,11 +40,11 @@ type Policy struct {
 	MaxBytesPerRun int64
 	// Concurrency is how many groups of a table are worked on at the same time.
 	Concurrency int
-	// MaxStripes, MaxMetadataBytes and MaxObjects cap a merged root.
+	// MaxStripes, MaxMetadataBytes and MaxObjects cap a merged root. The objects of indexes don't count.
 	MaxStripes, MaxMetadataBytes, MaxObjects int64
 	// NoConcat, NoPack and NoRebuild forbid a kind of work.
 	NoConcat, NoPack, NoRebuild bool
-	// PackObjects is the number of objects from which on a shard of small ones, below merge.PackBelow on average, is packed. PackAll
+	// PackObjects is the number of objects with values from which on a shard of small ones, below merge.PackBelow on average, is packed. PackAll
 	// packs every shard below the target.
 	PackObjects int64
 	PackAll     bool
@@ -52,8 +52,8 @@ type Policy struct {
 	RebuildAll bool
 	// RebuildDeletedRatio is the share of deleted records from which on a shard is rebuilt.
 	RebuildDeletedRatio float64
-	// RebuildStripes is the number of stripes from which on a shard of small ones is rebuilt, if that makes them
-	// at least stripeGrowth times as large.
+	// RebuildStripes is the number of requests for a column, one for each stripe that was not packed, from which on a shard of small stripes is
+	// rebuilt, if full ones take an eighth of them at most.
 	RebuildStripes int64
 	// Tagged and External admit shards with standard properties, and adopted ones.
 	Tagged, External bool

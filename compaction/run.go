@@ -11,9 +11,11 @@ type run struct {
 	policy                            *Policy
 	inputs                            []place
 	records, deleted, bytes, metadata int64
-	stripes, objects, gets, held      int64
-	created                           manifest.CreationRange
-	spreads                           [lossColumns]spread
+	stripes, gets, held               int64
+	// objects that values lie in, and how many requests a column takes.
+	objects, columnGets int64
+	created             manifest.CreationRange
+	spreads             [lossColumns]spread
 	// packs: the objects become one, so that their number is not a limit.
 	packs bool
 }
@@ -35,7 +37,8 @@ func (r *run) add(c *candidate) {
 	}
 	r.metadata += c.metadata
 	r.stripes += c.stripes
-	r.objects += c.objects - 1 // its root is copied, not kept
+	r.objects += c.data
+	r.columnGets += c.columnGets
 	for i := range r.spreads {
 		r.spreads[i].add(c.ranges[i])
 	}
@@ -64,7 +67,7 @@ func (r *run) refuses(c *candidate) string {
 		return "max-stripes"
 	case r.metadata+c.metadata > p.MaxMetadataBytes:
 		return "max-metadata-bytes"
-	case !r.packs && r.objects+c.objects-1 > p.MaxObjects:
+	case !r.packs && r.objects+c.data > p.MaxObjects:
 		return "max-objects"
 	case p.MaxCreationRange > 0 && span(r.created.Union(c.created)) > p.MaxCreationRange:
 		return "max-creation-range"

@@ -426,7 +426,7 @@ func TestCompactionPacksAtOnce(t *testing.T) {
 	}
 	s.with(t, func(table *catalog.Table) {
 		for settings, policy := range map[compaction.Mode]compaction.Policy{
-			compaction.Pack: {}, compaction.Concat: {NoPack: true},
+			compaction.Pack: {}, compaction.Concat: {NoPack: true, NoRebuild: true}, compaction.Rebuild: {NoPack: true},
 		} {
 			plan, err := compaction.NewPlan(t.Context(), table, policy)
 			if err != nil || len(plan.Groups) != 1 || plan.Groups[0].Mode != settings {
@@ -437,8 +437,8 @@ func TestCompactionPacksAtOnce(t *testing.T) {
 		if err != nil || r.ShardsAfter != 1 || r.Results[0].Mode != compaction.Pack || r.BytesMoved == 0 || r.BytesMoved > r.Plan.Groups[0].BytesMoved {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		if plan, err := compaction.NewPlan(t.Context(), table, compaction.Policy{NoRebuild: true}); err != nil || len(plan.Groups) != 0 {
-			t.Errorf("%+v, %v: the packed shard is to be packed again", plan, err)
+		if plan, err := compaction.NewPlan(t.Context(), table, compaction.Policy{}); err != nil || len(plan.Groups) != 0 {
+			t.Errorf("%+v, %v: the packed shard is to be moved again", plan, err)
 		}
 	})
 	for name, do := range scans {

@@ -50,7 +50,7 @@ var policySettings = []setting{
 	textOf("where", "merge only shards whose bounds prove that all rows match this filter", func(p *Policy) *string { return &p.Where }),
 	numberOf("max-stripes", "maximum number of stripes of a merged shard", func(p *Policy) *int64 { return &p.MaxStripes }),
 	numberOf("max-metadata-bytes", "maximum number of bytes of metadata of a merged shard", func(p *Policy) *int64 { return &p.MaxMetadataBytes }),
-	numberOf("max-objects", "maximum number of objects of a merged shard", func(p *Policy) *int64 { return &p.MaxObjects }),
+	numberOf("max-objects", "maximum number of objects of a merged shard, those of indexes not counted", func(p *Policy) *int64 { return &p.MaxObjects }),
 	allowedUnless("allow-concat", "whether shards may be concatenated", func(p *Policy) *bool { return &p.NoConcat }),
 	allowedUnless("allow-pack", "whether data may be copied into one object without decoding it", func(p *Policy) *bool { return &p.NoPack }),
 	allowedUnless("allow-rebuild", "whether shards may be rewritten", func(p *Policy) *bool { return &p.NoRebuild }),

@@ -52,9 +52,12 @@ func (g *Group) part(ctx context.Context, t *catalog.Table) (*parted, error) {
 	var all []stripe
 	paths := g.Inputs.Paths()
 	for i, in := range g.Inputs.all() {
-		records, err := t.StripeRecords(ctx, paths[i], in.root)
-		if err != nil {
-			return nil, err
+		records := []int64{in.records + in.deleted}
+		if in.stripes != 1 {
+			var err error
+			if records, err = t.StripeRecords(ctx, paths[i], in.root); err != nil {
+				return nil, err
+			}
 		}
 		for number, n := range records {
 			all = append(all, stripe{paths[i], number, n})

@@ -17,6 +17,8 @@ const (
 	fieldTerms
 	fieldRows
 	fieldIndexBytes
+	fieldDataObjects
+	fieldColumnRanges
 
 	firstPrivateField = fieldCreation
 	lastPrivateField  = 2147480063
@@ -73,6 +75,8 @@ type Private struct {
 	// IndexBytes is what the objects of its indexes take, where IndexesKnown: entries of older versions do not have it.
 	IndexBytes   int64
 	IndexesKnown bool
+	// DataObjects and ColumnRanges are those of shardfmt.Description; 0 in entries of older versions, and of shards without values.
+	DataObjects, ColumnRanges int64
 	// Shape is the fingerprint of the shard's schema, see Shape; 0 where the entry has none.
 	Shape int64
 	// Tags is the fingerprint of the shard's drop-by tags, see TagsOf; 0 without any, and where the entry has none.
@@ -95,6 +99,10 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 	if p.IndexesKnown {
 		put(fieldIndexBytes, p.IndexBytes, p.IndexBytes)
 	}
+	if p.DataObjects != 0 {
+		put(fieldDataObjects, p.DataObjects, p.DataObjects)
+		put(fieldColumnRanges, p.ColumnRanges, p.ColumnRanges)
+	}
 	if p.Shape != 0 {
 		put(fieldShape, p.Shape, p.Shape)
 	}
@@ -107,7 +115,7 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 // another engine wrote has no such block.
 func privateOf(lower, upper map[int][]byte) Private {
 	p := Private{Created: CreationRange{Last: long(upper[fieldCreation])}}
-	for id := firstPrivateField; id <= fieldIndexBytes; id++ {
+	for id := firstPrivateField; id <= fieldColumnRanges; id++ {
 		if bound, ok := lower[id]; ok {
 			p.setLower(id, long(bound))
 		}
@@ -138,6 +146,10 @@ func (p *Private) setLower(id int, v int64) {
 		p.Tags = v
 	case fieldIndexBytes:
 		p.IndexBytes, p.IndexesKnown = v, true
+	case fieldDataObjects:
+		p.DataObjects = v
+	case fieldColumnRanges:
+		p.ColumnRanges = v
 	}
 }
 

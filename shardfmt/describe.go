@@ -40,6 +40,9 @@ type Description struct {
 	// objects of indexes, as their descriptions state it.
 	Objects                 map[string]int64
 	StoredBytes, IndexBytes int64
+	// DataObjects counts the objects that values lie in, the root among them where some do. ColumnRanges is how many ranges of them a column
+	// takes on average, rounded up: one a stripe, or fewer where the values of several stripes lie side by side. Both are 0 of a shard without values.
+	DataObjects, ColumnRanges int64
 }
 
 // DateTime is a time in ticks of 100 ns since 0001-01-01, TimeSpan a duration in ticks.
@@ -115,6 +118,9 @@ type describer struct {
 	objects map[string]int64
 	// rows sum up, by stripe, where its values lie.
 	rows []rowsSum
+	// data are the objects that values lie in, columns the places of the top-level columns.
+	data    map[string]bool
+	columns columnRanges
 }
 
 func (s *Shard) describe(ctx context.Context) (*describer, error) {
@@ -123,16 +129,21 @@ func (s *Shard) describe(ctx context.Context) (*describer, error) {
 		return nil, err
 	}
 	d := &describer{ctx: ctx, root: s.root, objects: map[string]int64{s.root.URL(): s.root.Size()}, rows: make([]rowsSum, len(s.stripes)),
-		out: &Description{Size: s.root.Size(), StoredBytes: s.root.Size(), Fields: make([]FieldSummary, own.Count)}}
+		data: map[string]bool{}, out: &Description{Size: s.root.Size(), StoredBytes: s.root.Size(), Fields: make([]FieldSummary, own.Count)}}
 	if err := d.shard(); err != nil {
 		return nil, err
 	}
 	if err := d.indexes(); err != nil {
 		return nil, err
 	}
-	if err := d.fields(own.Fields); err != nil {
-		return nil, err
+	for _, n := range own.Fields {
+		d.columns.begin(len(s.stripes))
+		if err := d.fields([]*schema.Node{n}); err != nil {
+			return nil, err
+		}
+		d.columns.end()
 	}
+	d.out.DataObjects, d.out.ColumnRanges = int64(len(d.data)), d.columns.mean()
 	return d, d.stripeRows()
 }
 
@@ -266,7 +277,7 @@ func (d *describer) storedBytes(n *schema.Node) (int64, error) {
 		}
 		for _, encoding := range f.GetEncodings() {
 			for _, b := range encoding.GetNative().GetBuffers() {
-				size, err := d.buffer(anchor, b, d.rowsOf(i, n))
+				size, err := d.buffer(anchor, b, d.rowsOf(i, n), i)
 				if err != nil {
 					return 0, err
 				}
@@ -285,7 +296,7 @@ func (d *describer) rowsOf(stripe int, n *schema.Node) *rowsSum {
 	return &d.rows[stripe]
 }
 
-func (d *describer) buffer(anchor string, b *metapb.EncodedBuffer, rows *rowsSum) (int64, error) {
+func (d *describer) buffer(anchor string, b *metapb.EncodedBuffer, rows *rowsSum, stripe int) (int64, error) {
 	if b.Buffer == nil {
 		return 0, nil // in the packed group of the parent
 	}
@@ -293,8 +304,13 @@ func (d *describer) buffer(anchor string, b *metapb.EncodedBuffer, rows *rowsSum
 	if err != nil {
 		return 0, err
 	}
-	if r := b.Buffer.GetRange(); rows != nil {
+	d.data[object] = true
+	r := b.Buffer.GetRange()
+	if rows != nil {
 		rows.add(object, r.GetStart(), r.GetEnd())
+	}
+	if b.Kind != metapb.BufferKind_RANGE_INDEX { // these may lie apart from the values
+		d.columns.add(stripe, object, r.GetStart(), r.GetEnd())
 	}
 	size := refSize(b.Buffer)
 	if m := b.BlockMap; m != nil && !inside(m, b.Buffer) {

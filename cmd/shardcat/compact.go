@@ -31,7 +31,7 @@ func (a *app) compactCommand() *cobra.Command {
   shardcat compact --all --dry-run`,
 		Long: "Merge small shards: one new root lists their stripes and replaces them in one snapshot; no data is read or written. " +
 			"Where 64 or more stripes of 128 KiB to 2 MiB on average come together, their data is copied into one object, undecoded, so that scans read them together. " +
-			"Shards with an incompatible schema, many deleted records or many small stripes are rewritten instead, unless the policy forbids it.",
+			"Shards with an incompatible schema, many deleted records or many small stripes, alone or together, are rewritten instead, unless the policy forbids it.",
 		Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := eitherOf(len(args) == 1, all, "a table", "--all"); err != nil {

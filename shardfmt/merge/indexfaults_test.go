@@ -192,7 +192,8 @@ func TestFaultsOfMergedIndexes(t *testing.T) {
 	}
 }
 
-// TestLimitsOfMergedIndexes: where the root may not refer to what was written for it, or its objects can have no name, nothing is left.
+// TestLimitsOfMergedIndexes: where the root may not refer to so many objects, of which those of indexes don't count, or an index's objects can have no
+// name, nothing is left.
 func TestLimitsOfMergedIndexes(t *testing.T) {
 	x, ctx := newIndexedInputs(t, "mem://merged-limits/"), context.Background()
 	out := x.root + "m.amudai.shard"
@@ -201,6 +202,9 @@ func TestLimitsOfMergedIndexes(t *testing.T) {
 		puts := x.sound.Counters().Puts
 		_, err := merge.Concat(ctx, x.sound, out, x.inputs, merge.Options{Limits: merge.Limits{Objects: most}})
 		if err == nil {
+			if most != len(x.inputs) {
+				t.Errorf("%d inputs may be merged into a shard of at most %d objects", len(x.inputs), most)
+			}
 			break
 		}
 		if !strings.Contains(err.Error(), "objects") || len(x.added()) > 0 {
@@ -210,7 +214,7 @@ func TestLimitsOfMergedIndexes(t *testing.T) {
 			wrote++
 		}
 	}
-	if wrote < 3 {
+	if wrote != len(x.inputs)-1 {
 		t.Errorf("%d merges failed with an index written", wrote)
 	}
 	x.clear()

@@ -76,7 +76,7 @@ type Input struct {
 
 // Limits of a merged root; zero means the default, a negative number no limit.
 type Limits struct {
-	// Objects that the root refers to: 900 by default. The reference keeps each of them open, and a process
+	// Objects that the root refers to, those of indexes left out: 900 by default. The reference keeps each of them open, and a process
 	// usually may have 1,024 files open.
 	Objects int
 	// Stripes: 100,000 by default.

@@ -46,9 +46,10 @@ func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []I
 	}
 	r, err := pack(ctx, sp, out, object, joined, o)
 	if o.Optional && (errors.Is(err, errUnknownFields) || o.All && errors.Is(err, ErrNothingToPack)) {
-		if most := o.Limits.withDefaults().Objects; most > 0 && len(first.urls.objects) > most {
+		first.urls.most = o.Limits.withDefaults().Objects
+		if err := first.urls.check(); err != nil {
 			first.discard(ctx)
-			return nil, limit("objects", int64(len(first.urls.objects)), int64(most))
+			return nil, err
 		}
 		return first.finish(ctx, joined)
 	}

@@ -24,8 +24,11 @@ type group struct {
 	spans   []*span
 }
 
-// groupSize bounds the bytes of a group.
-var groupSize int64 = piecesAhead * pieceSize
+// PackGroup is the most bytes of source objects in which Pack puts a column of all stripes side by side.
+const PackGroup = piecesAhead * pieceSize
+
+// groupSize is PackGroup. A variable for tests.
+var groupSize int64 = PackGroup
 
 // leastSpan is how many bytes there must be for each checksum of a span, which takes about 100 in the root.
 var leastSpan int64 = 2 << 10

@@ -138,6 +138,9 @@ func (m *merger) urlList() (*metapb.UrlList, error) {
 		}
 		unknown = append(unknown, s.urls.ProtoReflect().GetUnknown())
 	}
+	if err := m.urls.check(); err != nil {
+		return nil, err
+	}
 	list := m.urls.list()
 	list.ProtoReflect().SetUnknown(join(unknown))
 	return list, nil

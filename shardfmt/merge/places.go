@@ -9,7 +9,6 @@ import (
 
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
-	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 )
 
 // places are where the data of a shard lies, and where it moves to. A shard is gone through to learn which ranges of which objects it
@@ -133,16 +132,7 @@ func (p *places) leave(s *shard, anchor, ref string) {
 // keepArtifacts keeps the artifacts of indexes where they are: each is a shard, which starts and ends with its object. The matrix of a term
 // filter may move.
 func (p *places) keepArtifacts(s *shard, anchor string, m proto.Message) {
-	var c *metapb.IndexCollection
-	switch m := m.(type) {
-	case *metapb.IndexCollection:
-		c = m
-	case *metapb.StripeFieldDescriptor:
-		c = m.GetField().GetIndexes()
-	case *metapb.FieldDescriptor:
-		c = m.Indexes
-	}
-	for _, d := range c.GetIndexDescriptors() {
+	for _, d := range indexesOf(m) {
 		for _, a := range d.Artifacts {
 			if d.GetIndexType() != meta.TermFilterType {
 				p.leave(s, anchor, a.GetDataRef().GetUrl())

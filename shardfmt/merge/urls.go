@@ -24,6 +24,12 @@ type urls struct {
 	known           map[string]bool
 	// left are objects that lists name and nothing refers to any more.
 	left map[string]bool
+	// artifacts are the objects of indexes. They don't count: a reader opens them only for a question to the index.
+	artifacts map[string]bool
+	// data are the objects that buffers lie in, among them those that an artifact lies in too.
+	data map[string]bool
+	// marked are the references whose objects are in data.
+	marked map[reference]bool
 	// rewritten remembers by the place and text of a reference.
 	rewritten map[reference]string
 	// places, if not nil, are where data moves to.
@@ -36,6 +42,7 @@ func newURLs(out string, o Options) *urls {
 	return &urls{
 		out: out, external: o.AllowExternal, most: o.Limits.Objects,
 		known: map[string]bool{}, left: map[string]bool{}, rewritten: map[reference]string{},
+		artifacts: map[string]bool{}, data: map[string]bool{}, marked: map[reference]bool{},
 	}
 }
 
@@ -43,7 +50,9 @@ func newURLs(out string, o Options) *urls {
 func (u *urls) move(s *shard, anchor string, c chunk, m proto.Message) error {
 	if d, ok := m.(*metapb.StripeFieldDescriptor); ok {
 		nameBlockMaps(d)
+		u.markData(s, anchor, d)
 	}
+	u.markArtifacts(s, anchor, m)
 	var failed error
 	url := func(ref string) string {
 		stored, err := u.rewrite(s, anchor, ref)
@@ -172,6 +181,60 @@ func nameBlockMaps(d *metapb.StripeFieldDescriptor) {
 	}
 }
 
+// markData notes the objects that the buffers of a field lie in.
+func (u *urls) markData(s *shard, anchor string, d *metapb.StripeFieldDescriptor) {
+	for _, e := range d.Encodings {
+		for _, b := range e.GetNative().GetBuffers() {
+			key := reference{s.root.URL(), anchor, b.Buffer.GetUrl()}
+			if b.Buffer == nil || u.marked[key] {
+				continue
+			}
+			u.marked[key] = true
+			if object, err := s.root.Resolve(anchor, key.ref); err == nil {
+				u.data[object] = true
+			}
+		}
+	}
+}
+
+// markArtifacts notes the objects of the indexes that a message describes.
+func (u *urls) markArtifacts(s *shard, anchor string, m proto.Message) {
+	for _, d := range indexesOf(m) {
+		for _, a := range d.Artifacts {
+			if object, err := s.root.Resolve(anchor, a.GetDataRef().GetUrl()); err == nil {
+				u.artifacts[object] = true
+			}
+		}
+	}
+}
+
+// indexesOf are the descriptions of indexes in a message.
+func indexesOf(m proto.Message) []*metapb.IndexDescriptor {
+	switch m := m.(type) {
+	case *metapb.IndexCollection:
+		return m.GetIndexDescriptors()
+	case *metapb.StripeFieldDescriptor:
+		return m.GetField().GetIndexes().GetIndexDescriptors()
+	case *metapb.FieldDescriptor:
+		return m.GetIndexes().GetIndexDescriptors()
+	}
+	return nil
+}
+
+// check holds the objects to the limit: those of indexes don't count.
+func (u *urls) check() error {
+	n := 0
+	for _, object := range u.objects {
+		if !u.artifacts[object] || u.data[object] {
+			n++
+		}
+	}
+	if u.most > 0 && n > u.most {
+		return limit("objects", int64(n), int64(u.most))
+	}
+	return nil
+}
+
 // rewrite is the reference to store for ref of a message in anchor.
 func (u *urls) rewrite(s *shard, anchor, ref string) (string, error) {
 	key := reference{s.root.URL(), anchor, ref}
@@ -208,9 +271,6 @@ func (u *urls) store(object string) (string, error) {
 		}
 	}
 	if !u.known[stored] {
-		if u.most > 0 && len(u.stored) == u.most {
-			return "", limit("objects or more", int64(u.most)+1, int64(u.most))
-		}
 		u.known[stored] = true
 		u.stored = append(u.stored, stored)
 		u.objects = append(u.objects, object)

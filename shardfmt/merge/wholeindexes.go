@@ -233,6 +233,7 @@ func (m *merger) describeNew(all []*metapb.IndexDescriptor) error {
 			if err != nil {
 				return err
 			}
+			m.urls.artifacts[object] = true
 			if a.DataRef.Url, err = m.urls.store(object); err != nil {
 				return err
 			}
