@@ -183,8 +183,12 @@ func (p *Plan) lastOfPart(ctx context.Context, stats *ScanStats, narrow *Plan, k
 			}
 		}
 	}
+	last := p.options.Limit + p.options.Offset
+	if !p.table.cat.client.Nearby(ctx, p.Shards[0].Path) && (p.keyBytes(keys) < remoteSample || last > topSample/remoteShare) {
+		return nil
+	}
 	few := len(p.Shards) < leastSampled && p.bound != nil // the shard may have no row that matches, and be half of what is read
-	if few || all < 4*topSample || p.options.Limit+p.options.Offset > topSample/4 || !p.table.cat.client.Nearby(ctx, p.Shards[0].Path) {
+	if few || all < 4*topSample || last > topSample/4 {
 		return nil
 	}
 	one, shard := *narrow, p.Shards[0]
@@ -201,6 +205,24 @@ func (p *Plan) lastOfPart(ctx context.Context, stats *ScanStats, narrow *Plan, k
 		return nil // it is found again by reading all rows
 	}
 	return found.last()
+}
+
+// remoteSample is from how many bytes of keys on a sample is read of a remote store, where its steps wait for one another: at 1 Gbit/s they take
+// half a second. A variable for tests.
+var remoteSample int64 = 64 << 20
+
+// remoteShare is how many rows of a sample there must be, of a remote store, for each of the first N: else so many blocks have a row before the N-th of the
+// sample that requests, which join over gaps, read all.
+const remoteShare = 8192
+
+// keyBytes is what the keys take in all shards, as far as their entries state it.
+func (p *Plan) keyBytes(keys []topKey) (n int64) {
+	for _, e := range p.Shards {
+		for _, k := range keys {
+			n += e.Columns[p.schema.IDs[k.node.ID]].Bytes
+		}
+	}
+	return n
 }
 
 // leastSampled is from how many shards on a scan with a filter reads a sample of one. A variable for tests.

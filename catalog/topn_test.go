@@ -213,13 +213,14 @@ func TestTopRowsOfTies(t *testing.T) {
 func TestTopRowsReadOneShardOfTies(t *testing.T) {
 	smallSamples(t, 4000)
 	topBytes = 0
-	const columns, shards, rows = "id: Int64, k: Int64, any: Int64, f: Float64, s: String", 8, 20_000
+	const columns, shards, rows = "id: Int64, k: Int64, any: Int64, f: Float64, d: Decimal, s: String", 8, 20_000
 	tbl := localTable(t, columns)
 	r := rand.New(rand.NewPCG(3, 5))
 	for shard := range shards {
 		var text []string
 		for i := range rows {
-			text = append(text, fmt.Sprintf(`{"id":%d,"k":%d,"any":%d,"f":%d.5,"s":"%c"}`, shard*rows+i, i%4, r.Int64N(1<<40), r.Int64N(1<<40), 'a'+i%3))
+			text = append(text, fmt.Sprintf(`{"id":%d,"k":%d,"any":%d,"f":%d.5,"d":%s,"s":"%c"}`, shard*rows+i, i%4, r.Int64N(1<<40), r.Int64N(1<<40),
+				decimalJSON(t, fmt.Sprintf("%d.25", r.Int64N(1<<40))), 'a'+i%3))
 		}
 		oneShard(t, tbl, columns, "["+strings.Join(text, ",")+"]")
 	}
@@ -227,7 +228,7 @@ func TestTopRowsReadOneShardOfTies(t *testing.T) {
 		order        string
 		read, pruned int64 // at most so many blocks of keys are read, and at least so many left out
 	}{
-		{"k", 20, 60}, {"k desc", 20, 60}, {"s", 20, 60}, {"id desc", 20, 130}, {"any", 520, 200}, {"f desc", 520, 200}, // of 711
+		{"k", 20, 60}, {"k desc", 20, 60}, {"s", 20, 60}, {"id desc", 20, 130}, {"any", 520, 200}, {"f desc", 520, 200}, {"d desc", 520, 200}, // of 711
 	} {
 		keys, err := ParseOrder(o.order)
 		if err != nil {
@@ -254,13 +255,7 @@ func TestTopRowsAfterNaN(t *testing.T) {
 	for typ, value := range map[string]func(string) string{
 		"Float64": func(v string) string { return `"` + v + `"` },
 		"Float32": func(v string) string { return `"` + v + `"` },
-		"Decimal": func(v string) string {
-			d, err := decimal.Parse(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return `"` + base64.StdEncoding.EncodeToString(d[:]) + `"`
-		},
+		"Decimal": func(v string) string { return decimalJSON(t, v) },
 	} {
 		columns := "id: Int64, f: " + typ + ", s: String"
 		tbl := localTable(t, columns)
@@ -293,4 +288,14 @@ func TestTopRowsAfterNaN(t *testing.T) {
 			}
 		}
 	}
+}
+
+// decimalJSON is a decimal as JSON has it.
+func decimalJSON(t *testing.T, text string) string {
+	t.Helper()
+	d, err := decimal.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return `"` + base64.StdEncoding.EncodeToString(d[:]) + `"`
 }

@@ -231,6 +231,8 @@ func (f *FieldSummary) describe(n *schema.Node, desc *metapb.FieldDescriptor) {
 	f.Nulls = desc.NullCount
 	if s := desc.GetFloatingStats(); s != nil {
 		f.NaNs = &s.NanCount
+	} else if s := desc.GetDecimalStats(); s != nil {
+		f.NaNs = &s.NanCount
 	}
 	if s := desc.GetBooleanStats(); s != nil && n.Basic == schema.Boolean {
 		if s.GetTrueCount() > 0 || s.GetFalseCount() > 0 {
