@@ -459,12 +459,7 @@ func (b *keyIndexBuild) addKeys(batch arrow.RecordBatch, at int, unit uint32, to
 // present selects the rows that have a key, and names all columns of it.
 func (k *rowKey) present() (all filter.Expr) {
 	for _, n := range k.columns {
-		one := filter.Not{X: filter.IsNull{Field: filter.Path{n.Name}}}
-		if all == nil {
-			all = one
-		} else {
-			all = filter.And{Left: all, Right: one}
-		}
+		all = filter.And(all, filter.Not(filter.IsNull(filter.Path{n.Name})))
 	}
 	return all
 }

@@ -67,7 +67,7 @@ func (s *keySearch) run(ctx context.Context) (found []match, err error) {
 func (k *rowKey) span(low, high []byte) filter.Expr {
 	all := k.between(k.columns[0], k.split(low)[0], k.split(high)[0])
 	for _, n := range k.columns[1:] {
-		all = filter.And{Left: all, Right: filter.Not{X: filter.IsNull{Field: filter.Path{n.Name}}}}
+		all = filter.And(all, filter.Not(filter.IsNull(filter.Path{n.Name})))
 	}
 	return all
 }

@@ -3,15 +3,12 @@ package catalog
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/internal/extsort"
-	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/index"
@@ -164,49 +161,35 @@ func (k *rowKey) part(n *schema.Node, v *filter.Value) []byte {
 	return index.AppendSigned(nil, v.Int)
 }
 
-// literal is what a part of a key is in a filter.
+// literal is what a part of a key is in a filter; each type of a key has literals for all values but times beyond those of text, which
+// keys do not have.
 func (k *rowKey) literal(n *schema.Node, part []byte) filter.Literal {
-	switch n.Basic {
-	case schema.Boolean:
-		return filter.Literal{Kind: filter.BoolLiteral, Text: strconv.FormatBool(part[0] == 1)}
-	case schema.Guid:
-		return filter.Literal{Kind: filter.GuidLiteral, Text: string(literal.AppendGuid(nil, part))}
-	case schema.FixedSizeBinary:
-		return filter.Literal{Kind: filter.BinaryLiteral, Text: hex.EncodeToString(part)}
-	case schema.String:
-		return filter.Literal{Kind: filter.StringLiteral, Text: string(unterminated(part))}
-	case schema.Binary:
-		return filter.Literal{Kind: filter.BinaryLiteral, Text: hex.EncodeToString(unterminated(part))}
-	}
-	v := binary.BigEndian.Uint64(part)
-	switch ticks := int64(v ^ signBit); {
-	case n.Basic == schema.DateTime:
-		return filter.Literal{Kind: filter.DateTimeLiteral, Text: string(literal.AppendDateTime(nil, ticks))}
-	case n.IsTimeSpan():
-		return filter.Literal{Kind: filter.TimeSpanLiteral, Text: string(literal.AppendTimeSpan(nil, ticks))}
-	case n.Signed:
-		return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatInt(ticks, 10)}
-	}
-	return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatUint(v, 10)}
+	l, _ := filter.LiteralOf(n, k.value(n, part))
+	return l
 }
 
 // values are what the parts of a key are values of.
 func (k *rowKey) values(key []byte) []filter.Value {
 	out := make([]filter.Value, len(k.columns))
 	for i, part := range k.split(key) {
-		switch n := k.columns[i]; n.Basic {
-		case schema.Boolean:
-			out[i].Bool = part[0] == 1
-		case schema.Guid, schema.FixedSizeBinary:
-			out[i].Bytes = part
-		case schema.String, schema.Binary:
-			out[i].Bytes = unterminated(part)
-		default:
-			out[i].Uint = binary.BigEndian.Uint64(part)
-			out[i].Int = int64(out[i].Uint ^ signBit)
-		}
+		out[i] = k.value(k.columns[i], part)
 	}
 	return out
+}
+
+func (k *rowKey) value(n *schema.Node, part []byte) (v filter.Value) {
+	switch n.Basic {
+	case schema.Boolean:
+		v.Bool = part[0] == 1
+	case schema.Guid, schema.FixedSizeBinary:
+		v.Bytes = part
+	case schema.String, schema.Binary:
+		v.Bytes = unterminated(part)
+	default:
+		v.Uint = binary.BigEndian.Uint64(part)
+		v.Int = int64(v.Uint ^ signBit)
+	}
+	return v
 }
 
 // unterminated undoes extsort.AppendTerminated.
@@ -234,19 +217,13 @@ const maxListed = 64
 func (k *rowKey) filter(keys [][]byte) filter.Expr {
 	var all filter.Expr
 	for i, n := range k.columns {
-		var one filter.Expr
 		if len(keys) <= maxListed {
-			one = k.listed(i, keys)
+			all = filter.And(all, k.listed(i, keys))
 		} else if i == 0 {
-			one = k.between(n, k.split(keys[0])[0], k.split(keys[len(keys)-1])[0])
+			all = k.between(n, k.split(keys[0])[0], k.split(keys[len(keys)-1])[0])
 		} else {
 			low, high := k.bounds(i, keys)
-			one = k.between(n, low, high)
-		}
-		if all == nil {
-			all = one
-		} else {
-			all = filter.And{Left: all, Right: one}
+			all = filter.And(all, k.between(n, low, high))
 		}
 	}
 	return all
@@ -254,24 +231,21 @@ func (k *rowKey) filter(keys [][]byte) filter.Expr {
 
 // listed selects the different parts of a column of some keys.
 func (k *rowKey) listed(column int, keys [][]byte) filter.Expr {
-	in := filter.In{Field: filter.Path{k.columns[column].Name}}
+	var values []filter.Literal
 	seen := map[string]bool{}
 	for _, key := range keys {
 		part := k.split(key)[column]
 		if !seen[string(part)] {
 			seen[string(part)] = true
-			in.Values = append(in.Values, k.literal(k.columns[column], part))
+			values = append(values, k.literal(k.columns[column], part))
 		}
 	}
-	return in
+	return filter.In(filter.Path{k.columns[column].Name}, values...)
 }
 
 func (k *rowKey) between(n *schema.Node, low, high []byte) filter.Expr {
 	field := filter.Path{n.Name}
-	return filter.And{
-		Left:  filter.Compare{Field: field, Op: filter.Ge, Value: k.literal(n, low)},
-		Right: filter.Compare{Field: field, Op: filter.Le, Value: k.literal(n, high)},
-	}
+	return filter.And(filter.Compare(field, ">=", k.literal(n, low)), filter.Compare(field, "<=", k.literal(n, high)))
 }
 
 // bounds are the least and the greatest part of a column of some keys.

@@ -5,16 +5,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
-	"github.com/shardcat/shardcat/internal/decimal"
-	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -88,9 +84,7 @@ func (p *Plan) firstRows(ctx context.Context, stats *ScanStats) (iter.Seq2[arrow
 
 // narrow adds a filter to the plan; false if the types of the table do not have it.
 func (p *Plan) narrow(expr filter.Expr) bool {
-	if where := p.options.Where; where != nil {
-		expr = filter.And{Left: where, Right: expr}
-	}
+	expr = filter.And(p.options.Where, expr)
 	bound, err := filter.Bind(expr, p.schema.Shard)
 	if err != nil {
 		return false
@@ -302,7 +296,7 @@ func (v *topValues) add(b arrow.RecordBatch, err error) bool {
 	}
 	here, columns := min(b.NumRows(), v.limit-v.rows), v.columns(b)
 	for i := range v.usable {
-		if !comparable(columns[i], here) {
+		if !v.keys[i].comparable(columns[i], here) {
 			v.usable = i
 		}
 	}
@@ -331,12 +325,12 @@ func (v *topValues) columns(b arrow.RecordBatch) (out []arrow.Array) {
 }
 
 // comparable reports whether the first values of an array sort as filters compare them.
-func comparable(a arrow.Array, values int64) bool {
+func (k topKey) comparable(a arrow.Array, values int64) bool {
 	switch a.(type) {
 	case *array.Float32, *array.Float64, *arrowtype.DecimalArray, array.ExtensionArray:
 		for i := range values {
 			if one := array.NewSlice(a, i, i+1); !one.IsNull(0) {
-				if _, ok := topLiteral(one); !ok {
+				if _, ok := k.literal(one); !ok {
 					return false
 				}
 			}
@@ -366,11 +360,11 @@ func (t *topRow) upTo() filter.Expr {
 	n := len(t.keys) - 1
 	k := t.keys[n]
 	if t.values[n].IsNull(0) {
-		return t.inOrder(or(t.less(n), t.same(n)))
+		return t.inOrder(filter.Or(t.less(n), t.same(n)))
 	}
-	op := filter.Le
+	op := "<="
 	if k.Descending {
-		op = filter.Ge
+		op = ">="
 	}
 	return t.inOrder(t.compare(n, op))
 }
@@ -382,7 +376,7 @@ func (t *topRow) before() filter.Expr { return t.inOrder(t.less(len(t.keys) - 1)
 func (t *topRow) equal() filter.Expr {
 	expr := t.same(0)
 	for i := 1; i < len(t.keys); i++ {
-		expr = filter.And{Left: expr, Right: t.same(i)}
+		expr = filter.And(expr, t.same(i))
 	}
 	return expr
 }
@@ -391,22 +385,11 @@ func (t *topRow) equal() filter.Expr {
 func (t *topRow) inOrder(rest filter.Expr) filter.Expr {
 	for i := len(t.keys) - 2; i >= 0; i-- {
 		if rest != nil {
-			rest = filter.And{Left: t.same(i), Right: rest}
+			rest = filter.And(t.same(i), rest)
 		}
-		rest = or(t.less(i), rest)
+		rest = filter.Or(t.less(i), rest)
 	}
 	return rest
-}
-
-// or is either of two expressions, of which nil is never true.
-func or(a, b filter.Expr) filter.Expr {
-	if a == nil {
-		return b
-	}
-	if b == nil {
-		return a
-	}
-	return filter.Or{Left: a, Right: b}
 }
 
 // less is what values of a key fulfil that come before that of the row; nil if none can.
@@ -416,11 +399,11 @@ func (t *topRow) less(i int) filter.Expr {
 		if k.NullsFirst {
 			return nil
 		}
-		return filter.Not{X: filter.IsNull{Field: k.path()}}
+		return filter.Not(filter.IsNull(k.path()))
 	}
-	op := filter.Lt
+	op := "<"
 	if k.Descending {
-		op = filter.Gt
+		op = ">"
 	}
 	return t.compare(i, op)
 }
@@ -428,69 +411,68 @@ func (t *topRow) less(i int) filter.Expr {
 // same is what values of a key fulfil that are that of the row.
 func (t *topRow) same(i int) filter.Expr {
 	if t.values[i].IsNull(0) {
-		return filter.IsNull{Field: t.keys[i].path()}
+		return filter.IsNull(t.keys[i].path())
 	}
-	return t.compare(i, filter.Eq)
+	return t.compare(i, "=")
 }
 
 // compare compares the values of a key with that of the row, which is not null; nulls that come first are less.
-func (t *topRow) compare(i int, op filter.Op) filter.Expr {
-	value, _ := topLiteral(t.values[i])
-	expr := filter.Compare{Field: t.keys[i].path(), Op: op, Value: value}
-	if t.keys[i].NullsFirst && op != filter.Eq {
-		return filter.Or{Left: filter.IsNull{Field: t.keys[i].path()}, Right: expr}
+func (t *topRow) compare(i int, op string) filter.Expr {
+	value, _ := t.keys[i].literal(t.values[i])
+	expr := filter.Compare(t.keys[i].path(), op, value)
+	if t.keys[i].NullsFirst && op != "=" {
+		return filter.Or(filter.IsNull(t.keys[i].path()), expr)
 	}
 	return expr
 }
 
-// topLiteral is a value as a literal; false for those that have none, or that compare in another way than they sort, such as NaN.
-func topLiteral(a arrow.Array) (filter.Literal, bool) {
-	if a.IsNull(0) {
+// literal is the first value of an array as a literal; false for those that have none, or that compare in another way than they sort,
+// such as NaN.
+func (k topKey) literal(a arrow.Array) (filter.Literal, bool) {
+	v, ok := topValue(a)
+	if !ok {
 		return filter.Literal{}, false
 	}
-	float := func(v float64, bits int) (filter.Literal, bool) {
-		return filter.Literal{Kind: filter.NumberLiteral, Text: strconv.FormatFloat(v, 'g', -1, bits)}, !math.IsNaN(v) && !math.IsInf(v, 0)
-	}
-	number := func(text string) (filter.Literal, bool) {
-		return filter.Literal{Kind: filter.NumberLiteral, Text: text}, true
+	return filter.LiteralOf(k.node, v)
+}
+
+func topValue(a arrow.Array) (v filter.Value, ok bool) {
+	if a.IsNull(0) {
+		return v, false
 	}
 	switch a := a.(type) {
 	case *array.Int8:
-		return number(strconv.FormatInt(int64(a.Value(0)), 10))
+		v.Int = int64(a.Value(0))
 	case *array.Int16:
-		return number(strconv.FormatInt(int64(a.Value(0)), 10))
+		v.Int = int64(a.Value(0))
 	case *array.Int32:
-		return number(strconv.FormatInt(int64(a.Value(0)), 10))
+		v.Int = int64(a.Value(0))
 	case *array.Int64:
-		return number(strconv.FormatInt(a.Value(0), 10))
+		v.Int = a.Value(0)
 	case *array.Uint8:
-		return number(strconv.FormatUint(uint64(a.Value(0)), 10))
+		v.Uint = uint64(a.Value(0))
 	case *array.Uint16:
-		return number(strconv.FormatUint(uint64(a.Value(0)), 10))
+		v.Uint = uint64(a.Value(0))
 	case *array.Uint32:
-		return number(strconv.FormatUint(uint64(a.Value(0)), 10))
+		v.Uint = uint64(a.Value(0))
 	case *array.Uint64:
-		return number(strconv.FormatUint(a.Value(0), 10))
+		v.Uint = a.Value(0)
 	case *array.Float32:
-		return float(float64(a.Value(0)), 32)
+		v.Float = float64(a.Value(0))
 	case *array.Float64:
-		return float(a.Value(0), 64)
+		v.Float = a.Value(0)
 	case *array.LargeString:
-		return filter.Literal{Kind: filter.StringLiteral, Text: a.Value(0)}, true
+		v.Bytes = []byte(a.Value(0))
 	case *arrowtype.DecimalArray:
-		d := decimal.From(a.Value(0))
-		return filter.Literal{Kind: filter.DecimalLiteral, Text: d.String()}, !d.IsNaN() && !d.IsInfinite()
+		v.Bytes = a.Value(0)
 	case array.ExtensionArray:
-		if ticks, ok := a.Storage().(*array.Int64); ok {
-			return dateTimeLiteral(ticks.Value(0))
+		ticks, ok := a.Storage().(*array.Int64)
+		if !ok {
+			return v, false
 		}
+		v.Int = ticks.Value(0)
+	default:
+		return v, false
 	}
-	return filter.Literal{}, false
-}
-
-// dateTimeLiteral is a time in ticks; false for one outside the years that text has.
-func dateTimeLiteral(ticks int64) (filter.Literal, bool) {
-	text := string(literal.AppendDateTime(nil, ticks))
-	back, _, cut, err := literal.ParseISO(text)
-	return filter.Literal{Kind: filter.DateTimeLiteral, Text: text}, err == nil && !cut && back == ticks
+	return v, true
 }

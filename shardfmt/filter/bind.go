@@ -94,30 +94,30 @@ type binder struct {
 
 func (b *binder) bind(e Expr) (predicate, error) {
 	switch e := e.(type) {
-	case And:
+	case andExpr:
 		left, right, err := b.pair(e.Left, e.Right)
 		return andPredicate{left, right}, err
-	case Or:
+	case orExpr:
 		left, right, err := b.pair(e.Left, e.Right)
 		return orPredicate{left, right}, err
-	case Not:
+	case notExpr:
 		x, err := b.bind(e.X)
 		return notPredicate{x}, err
-	case IsNull:
+	case nullExpr:
 		field, err := b.field(e.Field)
 		return nullPredicate{field}, err
-	case Truth:
-		return b.bind(Compare{e.Field, Eq, Literal{BoolLiteral, "true"}})
-	case Compare:
+	case truthExpr:
+		return b.bind(compareExpr{e.Field, opEq, Literal{boolLiteral, "true"}})
+	case compareExpr:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newCompareTest(n, e.Op, e.Value) })
-	case In:
+	case inExpr:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) { return newInTest(n, e.Values) })
-	case Like:
+	case likeExpr:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) {
 			t, err := onText(n, func(n *schema.Node) (test, error) { return newLikeTest(n, e.Pattern) })
 			return t, unfitText(e.Pattern, err)
 		})
-	case Text:
+	case textExpr:
 		return b.leaf(e.Field, func(n *schema.Node) (test, error) {
 			t, err := newTextTest(n, e)
 			return t, unfitText(e.Term, err)
@@ -138,7 +138,7 @@ func unfitText(text string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &BindError{literal: &Literal{Kind: StringLiteral, Text: text}, err: err}
+	return &BindError{literal: &Literal{kind: stringLiteral, text: text}, err: err}
 }
 
 func (b *binder) leaf(p Path, build func(*schema.Node) (test, error)) (predicate, error) {

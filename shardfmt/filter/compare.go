@@ -56,7 +56,7 @@ func (t *compareTest) eval(a arrow.Array, out []uint64) bool {
 
 // evalTexts is eval for byte strings, which lie in data one after the other: whether they are the literal, by = or !=.
 func (t *compareTest) evalTexts(offsets []int64, data *memory.Buffer, out []uint64) bool {
-	if t.c != bytesClass || t.op != Eq && t.op != Ne || len(offsets) == 0 {
+	if t.c != bytesClass || t.op != opEq && t.op != opNe || len(offsets) == 0 {
 		return false
 	}
 	var all []byte
@@ -69,7 +69,7 @@ func (t *compareTest) evalTexts(offsets []int64, data *memory.Buffer, out []uint
 		start = end
 		return end-from == int64(len(want)) && string(all[from:end]) == string(want)
 	})
-	if t.op == Ne {
+	if t.op == opNe {
 		invert(out)
 	}
 	return true
@@ -83,7 +83,7 @@ func (t *compareTest) evalDecimals(a *array.FixedSizeBinary, out []uint64) bool 
 	with := decimal.NewThreshold(decimal.From(t.lit.Bytes))
 	setBits(out, a.Len(), func(row int) bool {
 		c, ordered := with.Compare(decimal.From(a.Value(row)))
-		return ordered && t.op.holds(c) || !ordered && t.op == Ne
+		return ordered && t.op.holds(c) || !ordered && t.op == opNe
 	})
 	return true
 }
@@ -109,32 +109,32 @@ var (
 )
 
 // within is the range of a comparison with a literal of the class, lit, which o holds.
-func (n numbers[W]) within(op Op, lit W, o *operand) within[W] {
+func (n numbers[W]) within(op operator, lit W, o *operand) within[W] {
 	least, most := n.least, n.most
 	all, none := within[W]{least, most, false}, within[W]{most, least, false}
-	above := op == Gt || op == Ge
+	above := op == opGt || op == opGe
 	switch {
 	case o.beyond != 0:
-		if op == Ne || op != Eq && above == (o.beyond < 0) {
+		if op == opNe || op != opEq && above == (o.beyond < 0) {
 			return all
 		}
 		return none
-	case o.fraction && op == Eq: // the literal lies between lit and the next value
+	case o.fraction && op == opEq: // the literal lies between lit and the next value
 		return none
-	case o.fraction && op == Ne:
+	case o.fraction && op == opNe:
 		return all
-	case op == Eq:
+	case op == opEq:
 		return within[W]{lit, lit, false}
-	case op == Ne:
+	case op == opNe:
 		return within[W]{lit, lit, true}
-	case above && (op == Gt || o.fraction):
+	case above && (op == opGt || o.fraction):
 		if lit == most {
 			return none
 		}
 		return within[W]{n.next(lit), most, false}
 	case above:
 		return within[W]{lit, most, false}
-	case op == Lt && !o.fraction:
+	case op == opLt && !o.fraction:
 		if lit == least {
 			return none
 		}
@@ -154,7 +154,7 @@ func (t *compareTest) interval() *simd.Interval {
 		return &simd.Interval{Low: w.low, Span: w.high - w.low, None: w.low > w.high, Others: w.others}
 	}
 	if math.IsNaN(t.lit.Float) {
-		return &simd.Interval{None: true, Others: t.op == Ne}
+		return &simd.Interval{None: true, Others: t.op == opNe}
 	}
 	w := floats.within(t.op, t.lit.Float, &t.lit)
 	return &simd.Interval{From: w.low, To: w.high, None: w.low > w.high, Others: w.others}

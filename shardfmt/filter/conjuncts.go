@@ -14,7 +14,7 @@ func (b *Bound) Conjuncts() []*Bound {
 	var split func(p predicate, e Expr)
 	split = func(p predicate, e Expr) {
 		if and, ok := p.(andPredicate); ok {
-			if both, ok := e.(And); ok {
+			if both, ok := e.(andExpr); ok {
 				split(and.left, both.Left)
 				split(and.right, both.Right)
 				return
@@ -24,7 +24,7 @@ func (b *Bound) Conjuncts() []*Bound {
 		part.addFields(p)
 		for _, other := range out {
 			if sameTops(other, part) {
-				other.root, other.expr = andPredicate{other.root, p}, And{other.expr, e}
+				other.root, other.expr = andPredicate{other.root, p}, andExpr{other.expr, e}
 				other.addFields(p)
 				return
 			}

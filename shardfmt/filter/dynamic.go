@@ -40,7 +40,7 @@ func (t *dynamicTest) possible(*Stats) outcomes { return anything }
 
 // dynamicCompare compares Dynamic values with a number or a boolean.
 type dynamicCompare struct {
-	op  Op
+	op  operator
 	lit Literal
 	// number is the literal as a decimal.
 	number decimal.Value
@@ -53,17 +53,17 @@ func (t *dynamicCompare) possible(*Stats) outcomes { return anything }
 func (t *dynamicCompare) holds(v *Value) bool {
 	result, ordered := t.compare(bytes.TrimSpace(v.Bytes))
 	if !ordered {
-		return t.op == Ne
+		return t.op == opNe
 	}
 	return t.op.holds(result)
 }
 
 func (t *dynamicCompare) compare(json []byte) (result int, ordered bool) {
-	if t.lit.Kind == BoolLiteral {
+	if t.lit.kind == boolLiteral {
 		if s := string(json); s != "true" && s != "false" {
 			return 0, false
 		}
-		return boolRank(string(json) == "true") - boolRank(t.lit.Text == "true"), true
+		return boolRank(string(json) == "true") - boolRank(t.lit.text == "true"), true
 	}
 	if len(json) == 0 || json[0] != '-' && (json[0] < '0' || json[0] > '9') {
 		return 0, false
@@ -76,17 +76,17 @@ func (t *dynamicCompare) compare(json []byte) (result int, ordered bool) {
 }
 
 // newDynamicCompare makes the test of one literal on a Dynamic node.
-func newDynamicCompare(n *schema.Node, op Op, l Literal) (test, error) {
-	switch l.Kind {
-	case StringLiteral:
+func newDynamicCompare(n *schema.Node, op operator, l Literal) (test, error) {
+	switch l.kind {
+	case stringLiteral:
 		return onText(n, func(n *schema.Node) (test, error) {
 			lit, err := bindLiteral(n, l)
 			return &compareTest{classOf(n), op, lit}, err
 		})
-	case NumberLiteral:
-		number, err := decimal.ParseRounded(l.Text)
+	case numberLiteral:
+		number, err := decimal.ParseRounded(l.text)
 		return &dynamicCompare{op: op, lit: l, number: number}, err
-	case BoolLiteral:
+	case boolLiteral:
 		return &dynamicCompare{op: op, lit: l}, nil
 	}
 	lit, err := bindLiteral(n, l)
@@ -102,11 +102,11 @@ type dynamicIn struct {
 func newDynamicIn(n *schema.Node, values []Literal) (test, error) {
 	t := &dynamicIn{}
 	for _, l := range values {
-		if l.Kind == NullLiteral {
+		if l.kind == nullLiteral {
 			t.hasNull = true
 			continue
 		}
-		one, err := newDynamicCompare(n, Eq, l)
+		one, err := newDynamicCompare(n, opEq, l)
 		if err != nil {
 			return nil, err
 		}

@@ -34,37 +34,39 @@ func (p Path) String() string {
 	return strings.Join(parts, ".")
 }
 
-// Op is a comparison operator.
-type Op uint8
+// operator is a comparison operator.
+type operator uint8
 
 // The comparison operators.
 const (
-	Eq Op = iota
-	Ne
-	Lt
-	Le
-	Gt
-	Ge
+	opEq operator = iota
+	opNe
+	opLt
+	opLe
+	opGt
+	opGe
 )
 
+var operators = [...]string{"=", "!=", "<", "<=", ">", ">="}
+
 // String is the operator as it is written.
-func (o Op) String() string { return [...]string{"=", "!=", "<", "<=", ">", ">="}[o] }
+func (o operator) String() string { return operators[o] }
 
 // flipped is the operator that holds with its sides exchanged.
-func (o Op) flipped() Op { return [...]Op{Eq, Ne, Gt, Ge, Lt, Le}[o] }
+func (o operator) flipped() operator { return [...]operator{opEq, opNe, opGt, opGe, opLt, opLe}[o] }
 
 // holds reports whether the operator accepts a three-way comparison of value with literal.
-func (o Op) holds(cmp int) bool {
+func (o operator) holds(cmp int) bool {
 	switch o {
-	case Eq:
+	case opEq:
 		return cmp == 0
-	case Ne:
+	case opNe:
 		return cmp != 0
-	case Lt:
+	case opLt:
 		return cmp < 0
-	case Le:
+	case opLe:
 		return cmp <= 0
-	case Gt:
+	case opGt:
 		return cmp > 0
 	default:
 		return cmp >= 0
@@ -73,75 +75,75 @@ func (o Op) holds(cmp int) bool {
 
 // The nodes of an expression.
 type (
-	// And is true where both sides are.
-	And struct{ Left, Right Expr }
-	// Or is true where one side is.
-	Or struct{ Left, Right Expr }
-	// Not is true where X is false.
-	Not struct{ X Expr }
-	// Compare compares a field with a literal.
-	Compare struct {
+	// andExpr is true where both sides are.
+	andExpr struct{ Left, Right Expr }
+	// orExpr is true where one side is.
+	orExpr struct{ Left, Right Expr }
+	// notExpr is true where X is false.
+	notExpr struct{ X Expr }
+	// compareExpr compares a field with a literal.
+	compareExpr struct {
 		Field Path
-		Op    Op
+		Op    operator
 		Value Literal
 	}
-	// In is true where the field equals one of the literals.
-	In struct {
+	// inExpr is true where the field equals one of the literals.
+	inExpr struct {
 		Field  Path
 		Values []Literal
 	}
-	// IsNull is true where the field is null; it is never unknown.
-	IsNull struct{ Field Path }
-	// Like matches a string against a pattern: % any run, _ one character, \ takes the next as it is.
-	Like struct {
+	// nullExpr is true where the field is null; it is never unknown.
+	nullExpr struct{ Field Path }
+	// likeExpr matches a string against a pattern: % any run, _ one character, \ takes the next as it is.
+	likeExpr struct {
 		Field   Path
 		Pattern string
 	}
-	// Text is one of the term operators.
-	Text struct {
+	// textExpr is one of the term operators.
+	textExpr struct {
 		Field Path
-		Kind  TextKind
+		Kind  textKind
 		Exact bool // case-sensitive
 		Term  string
 	}
-	// Truth is a boolean field standing alone.
-	Truth struct{ Field Path }
+	// truthExpr is a boolean field standing alone.
+	truthExpr struct{ Field Path }
 )
 
-// TextKind reports which term operator a Text is.
-type TextKind uint8
+// textKind reports which term operator a Text is.
+type textKind uint8
 
 // The term operators.
 const (
-	Has       TextKind = iota // the term stands between characters that are not alphanumeric, or the ends
-	HasPrefix                 // the same, but bounded on its left only
-	Contains                  // the text occurs anywhere
+	hasTerm      textKind = iota // the term stands between characters that are not alphanumeric, or the ends
+	hasPrefix                    // the same, but bounded on its left only
+	containsText                 // the text occurs anywhere
 )
 
 // String is the operator as it is written, without suffix.
-func (k TextKind) String() string { return [...]string{"HAS", "HASPREFIX", "CONTAINS"}[k] }
+func (k textKind) String() string { return [...]string{"HAS", "HASPREFIX", "CONTAINS"}[k] }
 
-func (And) expr()     {}
-func (Or) expr()      {}
-func (Not) expr()     {}
-func (Compare) expr() {}
-func (In) expr()      {}
-func (IsNull) expr()  {}
-func (Like) expr()    {}
-func (Text) expr()    {}
-func (Truth) expr()   {}
+func (andExpr) expr()     {}
+func (orExpr) expr()      {}
+func (notExpr) expr()     {}
+func (compareExpr) expr() {}
+func (inExpr) expr()      {}
+func (nullExpr) expr()    {}
+func (likeExpr) expr()    {}
+func (textExpr) expr()    {}
+func (truthExpr) expr()   {}
 
-func (e And) String() string { return "(" + e.Left.String() + " AND " + e.Right.String() + ")" }
-func (e Or) String() string  { return "(" + e.Left.String() + " OR " + e.Right.String() + ")" }
-func (e Not) String() string { return "NOT (" + e.X.String() + ")" }
-func (e Compare) String() string {
+func (e andExpr) String() string { return "(" + e.Left.String() + " AND " + e.Right.String() + ")" }
+func (e orExpr) String() string  { return "(" + e.Left.String() + " OR " + e.Right.String() + ")" }
+func (e notExpr) String() string { return "NOT (" + e.X.String() + ")" }
+func (e compareExpr) String() string {
 	return e.Field.String() + " " + e.Op.String() + " " + e.Value.String()
 }
-func (e IsNull) String() string { return e.Field.String() + " IS NULL" }
-func (e Like) String() string   { return e.Field.String() + " LIKE " + quoteString(e.Pattern) }
-func (e Truth) String() string  { return e.Field.String() }
+func (e nullExpr) String() string  { return e.Field.String() + " IS NULL" }
+func (e likeExpr) String() string  { return e.Field.String() + " LIKE " + quoteString(e.Pattern) }
+func (e truthExpr) String() string { return e.Field.String() }
 
-func (e In) String() string {
+func (e inExpr) String() string {
 	parts := make([]string, len(e.Values))
 	for i, v := range e.Values {
 		parts[i] = v.String()
@@ -149,7 +151,7 @@ func (e In) String() string {
 	return e.Field.String() + " IN (" + strings.Join(parts, ", ") + ")"
 }
 
-func (e Text) String() string {
+func (e textExpr) String() string {
 	op := e.Kind.String()
 	if e.Exact {
 		op += "_CS"
@@ -157,45 +159,45 @@ func (e Text) String() string {
 	return e.Field.String() + " " + op + " " + quoteString(e.Term)
 }
 
-// LiteralKind reports how a literal was written.
-type LiteralKind uint8
+// literalKind reports how a literal was written.
+type literalKind uint8
 
 // The kinds of literals.
 const (
-	NullLiteral LiteralKind = iota
-	BoolLiteral
-	NumberLiteral
-	StringLiteral
-	GuidLiteral
-	BinaryLiteral
-	TimeSpanLiteral
-	DateTimeLiteral
-	DecimalLiteral
+	nullLiteral literalKind = iota
+	boolLiteral
+	numberLiteral
+	stringLiteral
+	guidLiteral
+	binaryLiteral
+	timeSpanLiteral
+	dateTimeLiteral
+	decimalLiteral
 )
 
 // Literal is a constant as it was written; its type comes from the field it is compared with.
 type Literal struct {
-	Kind LiteralKind
-	// Text is the number or the quoted text, without quotes; "true" or "false"; empty for null.
-	Text string
+	kind literalKind
+	// textExpr is the number or the quoted text, without quotes; "true" or "false"; empty for null.
+	text string
 }
 
 // String prints the literal as it is written.
 func (l Literal) String() string {
-	switch l.Kind {
-	case NullLiteral:
+	switch l.kind {
+	case nullLiteral:
 		return "NULL"
-	case BoolLiteral:
-		return strings.ToUpper(l.Text)
-	case NumberLiteral:
-		return l.Text
-	case StringLiteral:
-		return quoteString(l.Text)
-	case BinaryLiteral:
-		return "X" + quoteString(l.Text)
+	case boolLiteral:
+		return strings.ToUpper(l.text)
+	case numberLiteral:
+		return l.text
+	case stringLiteral:
+		return quoteString(l.text)
+	case binaryLiteral:
+		return "X" + quoteString(l.text)
 	}
-	return map[LiteralKind]string{GuidLiteral: "guid ", TimeSpanLiteral: "timespan ",
-		DateTimeLiteral: "datetime ", DecimalLiteral: "decimal "}[l.Kind] + quoteString(l.Text)
+	return map[literalKind]string{guidLiteral: "guid ", timeSpanLiteral: "timespan ",
+		dateTimeLiteral: "datetime ", decimalLiteral: "decimal "}[l.kind] + quoteString(l.text)
 }
 
 func quoteString(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

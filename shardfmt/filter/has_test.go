@@ -35,7 +35,7 @@ func TestTermsByPieces(t *testing.T) {
 		if i%2 == 0 {
 			of = ascii
 		}
-		e := Text{Kind: TextKind(r.IntN(3)), Term: join(of[:len(of)-2], 3)}
+		e := textExpr{Kind: textKind(r.IntN(3)), Term: join(of[:len(of)-2], 3)}
 		if i%50 == 0 {
 			e.Term = join(of, 3)
 		}
@@ -57,14 +57,14 @@ func TestTermsByPieces(t *testing.T) {
 	}
 	for kind, n := range matched {
 		if n < 1000 || byPieces < 1000 {
-			t.Errorf("only %d matched %v, %d of several pieces", n, TextKind(kind), byPieces)
+			t.Errorf("only %d matched %v, %d of several pieces", n, textKind(kind), byPieces)
 		}
 	}
 }
 
 // No text of ASCII takes memory to be looked at, however long it is.
 func TestTermsInASCIITakeNoMemory(t *testing.T) {
-	test, err := newTextTest(&schema.Node{Basic: schema.String}, Text{Kind: Has, Term: "needle"})
+	test, err := newTextTest(&schema.Node{Basic: schema.String}, textExpr{Kind: hasTerm, Term: "needle"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTermsInASCIITakeNoMemory(t *testing.T) {
 }
 
 func BenchmarkHas(b *testing.B) {
-	test, err := newTextTest(&schema.Node{Basic: schema.String}, Text{Kind: Has, Term: "zirconium"})
+	test, err := newTextTest(&schema.Node{Basic: schema.String}, textExpr{Kind: hasTerm, Term: "zirconium"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -113,8 +113,8 @@ func TestTermsAreWords(t *testing.T) {
 			has, prefix = has || word == want, prefix || strings.HasPrefix(word, want)
 		}
 		for i, is := range []bool{has, prefix} {
-			kind := []TextKind{Has, HasPrefix}[i]
-			built, err := newTextTest(&schema.Node{Basic: schema.String}, Text{Kind: kind, Term: want})
+			kind := []textKind{hasTerm, hasPrefix}[i]
+			built, err := newTextTest(&schema.Node{Basic: schema.String}, textExpr{Kind: kind, Term: want})
 			if err != nil {
 				t.Fatal(err)
 			}

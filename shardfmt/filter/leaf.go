@@ -22,11 +22,11 @@ type test interface {
 // compareTest compares a value with one literal.
 type compareTest struct {
 	c   class
-	op  Op
+	op  operator
 	lit operand
 }
 
-func newCompareTest(n *schema.Node, op Op, l Literal) (test, error) {
+func newCompareTest(n *schema.Node, op operator, l Literal) (test, error) {
 	if n.IsDynamic() {
 		return newDynamicCompare(n, op, l)
 	}
@@ -42,7 +42,7 @@ func (t *compareTest) holds(v *Value) bool {
 	}
 	c, ordered := t.lit.compare(t.c, v)
 	if !ordered {
-		return t.op == Ne
+		return t.op == opNe
 	}
 	return t.op.holds(c)
 }
@@ -96,10 +96,10 @@ func compareDecimal(a, b []byte) (result int, ordered bool) {
 
 // bindDecimal reads a decimal literal into its 16 bytes.
 func bindDecimal(l Literal) ([]byte, error) {
-	if l.Kind != NumberLiteral && l.Kind != StringLiteral && l.Kind != DecimalLiteral {
+	if l.kind != numberLiteral && l.kind != stringLiteral && l.kind != decimalLiteral {
 		return nil, fmt.Errorf("it is a decimal")
 	}
-	d, err := decimal.Parse(l.Text)
+	d, err := decimal.Parse(l.text)
 	return d[:], err
 }
 

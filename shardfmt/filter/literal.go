@@ -98,7 +98,7 @@ type operand struct {
 
 // bindLiteral converts a literal to the type of a node.
 func bindLiteral(n *schema.Node, l Literal) (operand, error) {
-	if l.Kind == NullLiteral {
+	if l.kind == nullLiteral {
 		return operand{null: true}, nil
 	}
 	var op operand
@@ -124,24 +124,24 @@ func bindLiteral(n *schema.Node, l Literal) (operand, error) {
 }
 
 func bindBool(l Literal) (bool, error) {
-	if l.Kind != BoolLiteral {
+	if l.kind != boolLiteral {
 		return false, fmt.Errorf("it is a Boolean: expected TRUE or FALSE")
 	}
-	return l.Text == "true", nil
+	return l.text == "true", nil
 }
 
 func bindInteger(n *schema.Node, c class, l Literal) (operand, error) {
 	switch {
-	case n.Basic == schema.DateTime && (l.Kind == StringLiteral || l.Kind == DateTimeLiteral):
-		ticks, err := parseDateTime(l.Text)
+	case n.Basic == schema.DateTime && (l.kind == stringLiteral || l.kind == dateTimeLiteral):
+		ticks, err := parseDateTime(l.text)
 		return operand{Value: Value{Int: ticks}}, err
-	case n.IsTimeSpan() && (l.Kind == StringLiteral || l.Kind == TimeSpanLiteral):
-		ticks, err := literal.ParseTimeSpan(l.Text)
+	case n.IsTimeSpan() && (l.kind == stringLiteral || l.kind == timeSpanLiteral):
+		ticks, err := literal.ParseTimeSpan(l.text)
 		return operand{Value: Value{Int: ticks}}, err
-	case l.Kind != NumberLiteral || n.Basic == schema.DateTime:
+	case l.kind != numberLiteral || n.Basic == schema.DateTime:
 		return operand{}, fmt.Errorf("the literal has another type")
 	}
-	rat, ok := new(big.Rat).SetString(strings.TrimPrefix(l.Text, "+"))
+	rat, ok := new(big.Rat).SetString(strings.TrimPrefix(l.text, "+"))
 	if !ok {
 		return operand{}, fmt.Errorf("it is not a number")
 	}
@@ -165,8 +165,8 @@ func bindFloat(n *schema.Node, l Literal) (float64, error) {
 	if n.Basic == schema.Float32 {
 		bits = 32
 	}
-	text := l.Text
-	if l.Kind == StringLiteral {
+	text := l.text
+	if l.kind == stringLiteral {
 		switch text {
 		case "NaN":
 			return math.NaN(), nil
@@ -176,7 +176,7 @@ func bindFloat(n *schema.Node, l Literal) (float64, error) {
 			return math.Inf(-1), nil
 		}
 	}
-	if l.Kind != NumberLiteral {
+	if l.kind != numberLiteral {
 		return 0, fmt.Errorf("it is a float")
 	}
 	f, err := strconv.ParseFloat(text, bits)
@@ -188,13 +188,13 @@ func bindFloat(n *schema.Node, l Literal) (float64, error) {
 
 func bindBytes(n *schema.Node, l Literal) ([]byte, error) {
 	switch {
-	case n.Basic == schema.Guid && (l.Kind == StringLiteral || l.Kind == GuidLiteral):
-		g, err := literal.ParseGuid(l.Text)
+	case n.Basic == schema.Guid && (l.kind == stringLiteral || l.kind == guidLiteral):
+		g, err := literal.ParseGuid(l.text)
 		return g[:], err
-	case l.Kind == BinaryLiteral && n.Basic != schema.String && n.Basic != schema.Guid:
-		return hex.DecodeString(l.Text)
-	case l.Kind == StringLiteral && (n.Basic == schema.String || n.IsDynamic()):
-		return []byte(l.Text), nil
+	case l.kind == binaryLiteral && n.Basic != schema.String && n.Basic != schema.Guid:
+		return hex.DecodeString(l.text)
+	case l.kind == stringLiteral && (n.Basic == schema.String || n.IsDynamic()):
+		return []byte(l.text), nil
 	}
 	return nil, fmt.Errorf("the literal has another type")
 }

@@ -35,7 +35,7 @@ func (b *Bound) Equals() (want []byte, ok bool) {
 		return nil, false
 	}
 	t, ok := leaf.test.(*compareTest)
-	if !ok || t.op != Eq || t.c != bytesClass || t.lit.null {
+	if !ok || t.op != opEq || t.c != bytesClass || t.lit.null {
 		return nil, false
 	}
 	return t.lit.Bytes, true

@@ -70,7 +70,7 @@ func (p *parser) or() (Expr, error) {
 	for err == nil && p.accept("OR") {
 		var right Expr
 		if right, err = p.and(); err == nil {
-			left = Or{left, right}
+			left = orExpr{left, right}
 		}
 	}
 	return left, err
@@ -81,7 +81,7 @@ func (p *parser) and() (Expr, error) {
 	for err == nil && p.accept("AND") {
 		var right Expr
 		if right, err = p.not(); err == nil {
-			left = And{left, right}
+			left = andExpr{left, right}
 		}
 	}
 	return left, err
@@ -97,7 +97,7 @@ func (p *parser) not() (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Not{x}, nil
+		return notExpr{x}, nil
 	}
 	if p.accept("(") {
 		e, err := p.or()
@@ -122,11 +122,11 @@ func (p *parser) predicate() (Expr, error) {
 	}
 	if op, ok := p.compareOp(); ok {
 		lit, err := p.mustLiteral()
-		return Compare{field, op, lit}, err
+		return compareExpr{field, op, lit}, err
 	}
 	if p.accept("IS") {
 		negated := p.accept("NOT")
-		return negate(IsNull{field}, negated), p.expect("NULL")
+		return negate(nullExpr{field}, negated), p.expect("NULL")
 	}
 	negated := p.accept("NOT")
 	e, err := p.wordOperator(field)
@@ -137,7 +137,7 @@ func (p *parser) predicate() (Expr, error) {
 		if negated {
 			return nil, p.unexpected("IN, BETWEEN, LIKE, HAS or CONTAINS")
 		}
-		return Truth{field}, nil
+		return truthExpr{field}, nil
 	}
 	return negate(e, negated), nil
 }
@@ -148,7 +148,7 @@ func (p *parser) literalFirst(lit Literal) (Expr, error) {
 		return nil, p.unexpected("a comparison")
 	}
 	field, err := p.path()
-	return Compare{field, op.flipped(), lit}, err
+	return compareExpr{field, op.flipped(), lit}, err
 }
 
 // wordOperator reads an operator that is a word, or returns nil if there is none.
@@ -165,12 +165,12 @@ func (p *parser) wordOperator(field Path) (Expr, error) {
 			return nil, err
 		}
 		high, err := p.mustLiteral()
-		return And{Compare{field, Ge, low}, Compare{field, Le, high}}, err
+		return andExpr{compareExpr{field, opGe, low}, compareExpr{field, opLe, high}}, err
 	case p.accept("LIKE"):
 		text, err := p.text()
-		return Like{field, text}, err
+		return likeExpr{field, text}, err
 	}
-	for _, kind := range []TextKind{Has, HasPrefix, Contains} {
+	for _, kind := range []textKind{hasTerm, hasPrefix, containsText} {
 		for _, exact := range []bool{false, true} {
 			word := kind.String()
 			if exact {
@@ -178,7 +178,7 @@ func (p *parser) wordOperator(field Path) (Expr, error) {
 			}
 			if p.accept(word) {
 				text, err := p.text()
-				return Text{field, kind, exact, text}, err
+				return textExpr{field, kind, exact, text}, err
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func (p *parser) in(field Path) (Expr, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	in := In{Field: field}
+	in := inExpr{Field: field}
 	for {
 		lit, err := p.mustLiteral()
 		if err != nil {
@@ -205,12 +205,12 @@ func (p *parser) in(field Path) (Expr, error) {
 	}
 }
 
-func (p *parser) compareOp() (Op, bool) {
+func (p *parser) compareOp() (operator, bool) {
 	t := p.peek()
 	if t.kind != symbolToken {
 		return 0, false
 	}
-	op, ok := map[string]Op{"=": Eq, "==": Eq, "!=": Ne, "<>": Ne, "<": Lt, "<=": Le, ">": Gt, ">=": Ge}[t.text]
+	op, ok := map[string]operator{"=": opEq, "==": opEq, "!=": opNe, "<>": opNe, "<": opLt, "<=": opLe, ">": opGt, ">=": opGe}[t.text]
 	if ok {
 		p.pos++
 	}
@@ -236,9 +236,9 @@ func (p *parser) path() (Path, error) {
 }
 
 // typedLiterals are the words that give the string after them a type.
-var typedLiterals = map[string]LiteralKind{
-	"GUID": GuidLiteral, "X": BinaryLiteral, "TIMESPAN": TimeSpanLiteral, "DATETIME": DateTimeLiteral,
-	"TIMESTAMP": DateTimeLiteral, "DECIMAL": DecimalLiteral,
+var typedLiterals = map[string]literalKind{
+	"GUID": guidLiteral, "X": binaryLiteral, "TIMESPAN": timeSpanLiteral, "DATETIME": dateTimeLiteral,
+	"TIMESTAMP": dateTimeLiteral, "DECIMAL": decimalLiteral,
 }
 
 // literal reads a literal if one stands here.
@@ -247,16 +247,16 @@ func (p *parser) literal() (Literal, bool, error) {
 	switch {
 	case t.kind == numberToken:
 		p.pos++
-		return Literal{NumberLiteral, t.text}, true, checkNumber(t)
+		return Literal{numberLiteral, t.text}, true, checkNumber(t)
 	case t.kind == stringToken:
 		p.pos++
-		return Literal{StringLiteral, t.text}, true, nil
+		return Literal{stringLiteral, t.text}, true, nil
 	case t.is("NULL"):
 		p.pos++
-		return Literal{Kind: NullLiteral}, true, nil
+		return Literal{kind: nullLiteral}, true, nil
 	case t.is("TRUE"), t.is("FALSE"):
 		p.pos++
-		return Literal{BoolLiteral, strings.ToLower(t.text)}, true, nil
+		return Literal{boolLiteral, strings.ToLower(t.text)}, true, nil
 	case t.kind == nameToken && p.tokens[p.pos+1].kind == stringToken:
 		kind, ok := typedLiterals[strings.ToUpper(t.text)]
 		if !ok {
@@ -287,7 +287,7 @@ func (p *parser) text() (string, error) {
 
 func negate(e Expr, yes bool) Expr {
 	if yes {
-		return Not{e}
+		return notExpr{e}
 	}
 	return e
 }

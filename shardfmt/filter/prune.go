@@ -76,7 +76,7 @@ func (t *compareTest) possible(s *Stats) outcomes {
 	}
 	o := t.withinRange(s)
 	if t.c == floatClass && !s.NoNaNs {
-		if t.op == Ne {
+		if t.op == opNe {
 			o.canBeTrue = true
 		} else {
 			o.canBeFalse = true
@@ -89,13 +89,13 @@ func (t *compareTest) possible(s *Stats) outcomes {
 func (t *compareTest) withinRange(s *Stats) outcomes {
 	low, high := t.lit.against(t.c, s)
 	switch t.op {
-	case Lt:
+	case opLt:
 		return outcomes{low.canBeBelow, high.canBeAbove || high.canBeEqual}
-	case Le:
+	case opLe:
 		return outcomes{low.canBeBelow || low.canBeEqual, high.canBeAbove}
-	case Gt:
+	case opGt:
 		return outcomes{high.canBeAbove, low.canBeBelow || low.canBeEqual}
-	case Ge:
+	case opGe:
 		return outcomes{high.canBeAbove || high.canBeEqual, low.canBeBelow}
 	}
 	equal := low.canBeEqual && high.canBeEqual && !t.lit.fraction && t.lit.beyond == 0
@@ -103,7 +103,7 @@ func (t *compareTest) withinRange(s *Stats) outcomes {
 		equal = s.MayContain(t.lit.Value)
 	}
 	different := low.canBeBelow || high.canBeAbove
-	if t.op == Eq {
+	if t.op == opEq {
 		return outcomes{equal, different}
 	}
 	return outcomes{different, equal}
@@ -134,7 +134,7 @@ func (o *operand) against(c class, s *Stats) (low, high side) {
 func (t *inTest) possible(s *Stats) outcomes {
 	o := outcomes{canBeFalse: true}
 	for i := range t.any {
-		one := compareTest{t.c, Eq, t.any[i]}
+		one := compareTest{t.c, opEq, t.any[i]}
 		r := one.possible(s)
 		o.canBeTrue = o.canBeTrue || r.canBeTrue
 		o.canBeFalse = o.canBeFalse && r.canBeFalse

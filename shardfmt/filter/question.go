@@ -178,16 +178,16 @@ func (p leafPredicate) question() (q Question, ok bool) {
 	case *textTest:
 		q.Text = t.want
 		switch t.kind {
-		case Has:
+		case hasTerm:
 			q.Kind = HasTerm
-		case HasPrefix:
+		case hasPrefix:
 			q.Kind = HasTermPrefix
 		default:
 			return q, false
 		}
 		return q, true
 	case *compareTest:
-		if t.op == Eq {
+		if t.op == opEq {
 			q.addValue(&t.lit)
 			return q, true
 		}
@@ -205,18 +205,18 @@ func (p leafPredicate) question() (q Question, ok bool) {
 // that an index keeps, it makes none.
 func (t *compareTest) bounds(q *Question) bool {
 	o := &t.lit
-	if t.op == Ne || o.null || o.beyond != 0 || t.c == decimalClass && decimal.From(o.Bytes).IsNaN() || t.c == floatClass && o.Float != o.Float {
+	if t.op == opNe || o.null || o.beyond != 0 || t.c == decimalClass && decimal.From(o.Bytes).IsNaN() || t.c == floatClass && o.Float != o.Float {
 		return false
 	}
 	q.Kind = Within
 	v := o.Value
 	switch t.op {
-	case Lt: // below 2½ is up to 2
+	case opLt: // below 2½ is up to 2
 		q.High, q.HighOut = &v, !o.fraction
-	case Le:
+	case opLe:
 		q.High = &v
 	default: // above 2½ is above 2
-		q.Low, q.LowOut = &v, t.op == Gt || o.fraction
+		q.Low, q.LowOut = &v, t.op == opGt || o.fraction
 	}
 	return true
 }

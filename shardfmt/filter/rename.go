@@ -3,28 +3,28 @@ package filter
 // Rename gives the expression with other paths: what to states about each. It is for fields that have other names elsewhere.
 func Rename(e Expr, to func(Path) Path) Expr {
 	switch e := e.(type) {
-	case And:
-		return And{Rename(e.Left, to), Rename(e.Right, to)}
-	case Or:
-		return Or{Rename(e.Left, to), Rename(e.Right, to)}
-	case Not:
-		return Not{Rename(e.X, to)}
-	case Compare:
+	case andExpr:
+		return andExpr{Rename(e.Left, to), Rename(e.Right, to)}
+	case orExpr:
+		return orExpr{Rename(e.Left, to), Rename(e.Right, to)}
+	case notExpr:
+		return notExpr{Rename(e.X, to)}
+	case compareExpr:
 		e.Field = to(e.Field)
 		return e
-	case In:
+	case inExpr:
 		e.Field = to(e.Field)
 		return e
-	case IsNull:
+	case nullExpr:
 		e.Field = to(e.Field)
 		return e
-	case Like:
+	case likeExpr:
 		e.Field = to(e.Field)
 		return e
-	case Text:
+	case textExpr:
 		e.Field = to(e.Field)
 		return e
-	case Truth:
+	case truthExpr:
 		e.Field = to(e.Field)
 		return e
 	}

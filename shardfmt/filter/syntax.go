@@ -11,7 +11,7 @@ import (
 
 // SyntaxError is the error of a text that is not an expression.
 type SyntaxError struct {
-	// Text is the whole text, and Offset the byte of it at which the error lies, from 0 to len(Text).
+	// textExpr is the whole text, and Offset the byte of it at which the error lies, from 0 to len(Text).
 	Text   string
 	Offset int
 	reason string
@@ -130,13 +130,13 @@ func (e *BindError) literalAt(tokens []token, i int) int {
 }
 
 func (e *BindError) isLiteral(t token) bool {
-	switch e.literal.Kind {
-	case BoolLiteral:
-		return t.is(e.literal.Text)
-	case NumberLiteral:
-		return t.kind == numberToken && t.text == e.literal.Text
+	switch e.literal.kind {
+	case boolLiteral:
+		return t.is(e.literal.text)
+	case numberLiteral:
+		return t.kind == numberToken && t.text == e.literal.text
 	}
-	return t.kind == stringToken && t.text == e.literal.Text
+	return t.kind == stringToken && t.text == e.literal.text
 }
 
 // isField reports whether the token can name a column.

@@ -149,13 +149,13 @@ func (s *segment) matchEnd(b []byte) bool {
 
 // textTest is a term operator.
 type textTest struct {
-	kind  TextKind
+	kind  textKind
 	exact bool
 	// want is folded unless exact.
 	want []byte
 }
 
-func newTextTest(n *schema.Node, e Text) (test, error) {
+func newTextTest(n *schema.Node, e textExpr) (test, error) {
 	t := &textTest{kind: e.Kind, exact: e.Exact, want: []byte(e.Term)}
 	if !e.Exact {
 		t.want = tokenizer.AppendFolded(nil, t.want)
@@ -221,7 +221,7 @@ func (t *textTest) holdsASCII(text []byte) (found, done bool) {
 
 // bounded reports whether the occurrence [start, end) has the borders that the operator requests.
 func (t *textTest) bounded(text []byte, start, end int) bool {
-	if t.kind == Contains {
+	if t.kind == containsText {
 		return true
 	}
 	before, _ := utf8.DecodeLastRune(text[:start])
@@ -229,5 +229,5 @@ func (t *textTest) bounded(text []byte, start, end int) bool {
 		return false
 	}
 	after, _ := utf8.DecodeRune(text[end:])
-	return t.kind == HasPrefix || end == len(text) || !tokenizer.Alphanumeric(after)
+	return t.kind == hasPrefix || end == len(text) || !tokenizer.Alphanumeric(after)
 }
