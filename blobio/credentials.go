@@ -11,13 +11,13 @@ type Credentials func(ctx context.Context) (keys map[string]string, expires time
 
 type credentialsKey struct{}
 
-// WithCredentials lets Mount open a bucket by credentials that are handed out instead of those of the environment. The drivers of
+// withCredentials lets Mount open a bucket by credentials that are handed out instead of those of the environment. The drivers of
 // S3, Azure and GCS know them.
-func WithCredentials(ctx context.Context, c Credentials) context.Context {
+func withCredentials(ctx context.Context, c Credentials) context.Context {
 	return context.WithValue(ctx, credentialsKey{}, c)
 }
 
-// CredentialsOf are those of WithCredentials, nil if there are none: drivers request them.
+// CredentialsOf are those with which a scope opens the bucket, nil if there are none: drivers request them.
 func CredentialsOf(ctx context.Context) Credentials {
 	c, _ := ctx.Value(credentialsKey{}).(Credentials)
 	return c

@@ -56,7 +56,7 @@ func (c *Client) AddScope(ctx context.Context, s Scope) error {
 	if m == nil {
 		if _, err := c.Mount(ctx, part.url()); err != nil {
 			// The environment has nothing to open the bucket with: the credentials available are the only ones.
-			if _, ownErr := c.Mount(WithCredentials(ctx, s.Credentials), part.url()); ownErr != nil {
+			if _, ownErr := c.Mount(withCredentials(ctx, s.Credentials), part.url()); ownErr != nil {
 				return errors.Join(ownErr, err)
 			}
 		}
@@ -104,7 +104,7 @@ func (p *scope) open(ctx context.Context) (Bucket, error) {
 			p.err = cannotOpen(p.root, err)
 			return
 		}
-		p.bucket, p.err = open(WithCredentials(context.WithoutCancel(ctx), p.Credentials), u)
+		p.bucket, p.err = open(withCredentials(context.WithoutCancel(ctx), p.Credentials), u)
 		if told := (*Error)(nil); p.err != nil && !errors.As(p.err, &told) {
 			p.err = cannotOpen(p.root+p.prefixes[0]+"/", p.err)
 		}

@@ -283,7 +283,7 @@ func Resume(ctx context.Context, t *catalog.Table, name string, policy Policy, o
 		id, _, _ := strings.Cut(name, ".")
 		return &Job{table: t, group: &Group{}, step: stepDone, o: o, result: Result{JobID: id, SnapshotID: before.SnapshotID, Before: true}}, nil
 	}
-	g, err := liveGroup(ctx, t, run.Inputs())
+	g, err := GroupOf(ctx, t, run.Inputs())
 	if err != nil {
 		if errors.Is(err, catalog.ErrConflict) {
 			run.Fail(ctx, nil)
@@ -322,8 +322,9 @@ func (j *Job) findWritten(ctx context.Context) (err error) {
 	return nil
 }
 
-// liveGroup makes a group of shards by their names; ErrConflict if one of them is no longer live.
-func liveGroup(ctx context.Context, t *catalog.Table, inputs []string) (*Group, error) {
+// GroupOf makes a group of shards that the caller chose, by the URLs of their roots, for Begin; its Mode and the costs of the work are not set.
+// The error is catalog.ErrConflict if one of them is no longer live.
+func GroupOf(ctx context.Context, t *catalog.Table, inputs []string) (*Group, error) {
 	at := make(map[string]int, len(inputs))
 	for i, input := range inputs {
 		at[input] = i

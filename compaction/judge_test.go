@@ -472,7 +472,7 @@ func TestConcatThatNeedsARebuild(t *testing.T) {
 			}
 			inputs = append(inputs, e.Path)
 		}
-		group, err := liveGroup(ctx, tbl, inputs)
+		group, err := GroupOf(ctx, tbl, inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -664,7 +664,7 @@ func TestLiveGroups(t *testing.T) {
 		live = append(live, e.Path)
 	}
 	for _, inputs := range [][]string{live[:1], live[1:2], live[3:], {live[3], live[0]}, {live[0], live[3]}, {live[2], live[1], live[3]}} {
-		group, err := liveGroup(ctx, tbl, inputs)
+		group, err := GroupOf(ctx, tbl, inputs)
 		if err != nil || !slices.Equal(group.Inputs.Paths(), inputs) || group.Records != int64(10*len(inputs)) {
 			t.Errorf("%v: %+v, %v", inputs, group, err)
 		}
@@ -678,10 +678,10 @@ func TestLiveGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	bucket.Play(t, "any 1: fail denied")
-	if group, err := liveGroup(ctx, tbl, live[:1]); !errors.Is(err, blobio.ErrDenied) {
+	if group, err := GroupOf(ctx, tbl, live[:1]); !errors.Is(err, blobio.ErrDenied) {
 		t.Errorf("a manifest that can't be read: %+v, %v", group, err)
 	}
-	if _, err := liveGroup(ctx, tbl, []string{live[0], tbl.VaultFolder() + "gone.amudai.shard"}); !errors.Is(err, catalog.ErrConflict) {
+	if _, err := GroupOf(ctx, tbl, []string{live[0], tbl.VaultFolder() + "gone.amudai.shard"}); !errors.Is(err, catalog.ErrConflict) {
 		t.Errorf("%v", err)
 	}
 }

@@ -99,7 +99,7 @@ func TestServiceLeavesWorkToTheHolder(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	now := time.Now()
 	s := NewService(nil, ServiceOptions{Now: func() time.Time { return now }})
-	every, err := ParseSchedule("10m")
+	every, err := parseSchedule("10m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestClockJumps(t *testing.T) {
 		t.Error("due again at once")
 	}
 	at.done = map[chore]time.Time{collecting: now.Add(time.Hour)}
-	daily, err := ParseSchedule("1d")
+	daily, err := parseSchedule("1d")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction/internal/schedule"
 )
 
 // upkeep is what the service settings of a table say.
 type upkeep struct {
-	schedule Schedule
+	schedule schedule.Schedule
 	jitter   float64
 	paused   bool
 	// retention is the age from which on rows are dropped; 0 if the table's own property reports.
@@ -20,32 +21,41 @@ type upkeep struct {
 	// expire is the age from which on snapshots expire, negative for never.
 	expire time.Duration
 	// retain, expiry and collect report when these are done: the zero value with every run, nil never.
-	retain, expiry, collect *Schedule
+	retain, expiry, collect *schedule.Schedule
 	// minAge, deleteDelay and ratio are those of collections, 0 for the service's.
 	minAge, deleteDelay time.Duration
 	ratio               float64
 }
 
-// defaultCollect is how often a table is collected, defaultCollectRatio the share of its objects above which a collection is refused. Most objects of a table
-// that is rebuilt all the time are garbage, so it is larger than that of the command.
-const (
-	defaultCollect      = 24 * time.Hour
-	defaultCollectRatio = 0.95
-)
+// defaultCollectRatio is the share of a table's objects above which a collection is refused. Most objects of a table that is rebuilt all
+// the time are garbage, so it is larger than that of the command.
+const defaultCollectRatio = 0.95
 
 // defaultJitter is the share by which the time between two runs varies.
 const defaultJitter = 0.1
 
+// daily is how often a table is collected.
+var daily = schedule.Every(24*time.Hour, "24h")
+
 var defaultUpkeep = upkeep{
-	schedule: Schedule{every: defaultEvery, text: defaultEvery.String()}, jitter: defaultJitter,
-	expire: catalog.DefaultExpireAge, retain: new(Schedule), expiry: new(Schedule),
-	collect: &Schedule{every: defaultCollect, text: "24h"},
+	schedule: schedule.Default, jitter: defaultJitter,
+	expire: catalog.DefaultExpireAge, retain: new(schedule.Schedule), expiry: new(schedule.Schedule),
+	collect: &daily,
+}
+
+// parseSchedule is schedule.Parse, whose errors are ErrPolicy here.
+func parseSchedule(text string) (schedule.Schedule, error) {
+	s, err := schedule.Parse(text)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrPolicy, err)
+	}
+	return s, err
 }
 
 // serviceSettings make up an upkeep.
 var serviceSettings = []setting{
 	{"schedule", "interval between two runs over a table, or a cron expression with five fields",
-		func(r *rules, text string) (err error) { r.schedule, err = ParseSchedule(text); return err },
+		func(r *rules, text string) (err error) { r.schedule, err = parseSchedule(text); return err },
 		func(r *rules) string { return r.schedule.String() }, false},
 	{"jitter", "share of the interval that is added as random jitter", (*rules).setJitter,
 		func(r *rules) string { return strconv.FormatFloat(r.jitter, 'g', -1, 64) }, false},
@@ -55,14 +65,14 @@ var serviceSettings = []setting{
 	{"retention", "age from which rows are dropped by whole shards, or table for the value of its property " + catalog.RetentionProperty,
 		func(r *rules, text string) (err error) { r.retention, err = parseRetention(text); return err },
 		func(*rules) string { return "table" }, false},
-	{"retention-schedule", "schedule of this step: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **Schedule { return &r.retain }),
+	{"retention-schedule", "schedule of this step: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **schedule.Schedule { return &r.retain }),
 		func(*rules) string { return "always" }, false},
 	{"expire", "age from which snapshots expire, or never",
 		func(r *rules, text string) (err error) { r.expire, err = parseAgeOrNever(text); return err },
 		func(r *rules) string { return r.expire.String() }, false},
-	{"expire-schedule", "schedule of this step: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **Schedule { return &r.expiry }),
+	{"expire-schedule", "schedule of this step: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **schedule.Schedule { return &r.expiry }),
 		func(*rules) string { return "always" }, false},
-	{"collect", "schedule of garbage collection: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **Schedule { return &r.collect }),
+	{"collect", "schedule of garbage collection: an interval, a cron expression, always or never", scheduleAt(func(r *rules) **schedule.Schedule { return &r.collect }),
 		func(r *rules) string { return r.collect.String() }, false},
 	{"collect-min-age", "minimum age of objects to mark for deletion, 24h or more, or serve for the value of serve", ageAtLeast(catalog.SafeMinAge, func(r *rules) *time.Duration { return &r.minAge }),
 		func(*rules) string { return "serve" }, false},
@@ -125,17 +135,17 @@ func parseRetention(text string) (time.Duration, error) {
 }
 
 // scheduleAt reads when one kind of work is done.
-func scheduleAt(at func(*rules) **Schedule) func(*rules, string) error {
+func scheduleAt(at func(*rules) **schedule.Schedule) func(*rules, string) error {
 	return func(r *rules, text string) error {
 		switch text {
 		case "never":
 			*at(r) = nil
 			return nil
 		case "always":
-			*at(r) = new(Schedule)
+			*at(r) = new(schedule.Schedule)
 			return nil
 		}
-		s, err := ParseSchedule(text)
+		s, err := parseSchedule(text)
 		*at(r) = &s
 		return err
 	}
@@ -152,17 +162,17 @@ const (
 
 // isDue reports whether a chore is to be done in this run. What was never done by this process is: it may have been missed while
 // none was running.
-func (s *Service) isDue(name catalog.Name, c chore, when *Schedule) bool {
+func (s *Service) isDue(name catalog.Name, c chore, when *schedule.Schedule) bool {
 	if when == nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.tables[name]
-	if t == nil || t.done[c].IsZero() || *when == (Schedule{}) {
+	if t == nil || t.done[c].IsZero() || *when == (schedule.Schedule{}) {
 		return true
 	}
-	return when.passed(t.done[c], s.o.Now())
+	return when.Passed(t.done[c], s.o.Now())
 }
 
 // did books that a chore was done.

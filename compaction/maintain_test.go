@@ -105,7 +105,7 @@ func TestFairShares(t *testing.T) {
 	const tables, minutes = 100, 3000
 	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := NewService(nil, ServiceOptions{Now: func() time.Time { return now }})
-	every, err := ParseSchedule("1m")
+	every, err := parseSchedule("1m")
 	if err != nil {
 		t.Fatal(err)
 	}

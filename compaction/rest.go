@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction/internal/schedule"
 )
 
 // A table at rest, for which a run found nothing to do, is not read again before something may have changed: its state in the catalog,
@@ -30,7 +31,7 @@ const (
 // restOf is how long a table needs nothing that a run has found in order; nil if it has work, or none is known to be due.
 func (v *maintenanceRun) restOf(look measurement, above []Level, now time.Time) *rest {
 	u := v.in.upkeep
-	if !v.run.idle() || look.groups > 0 || look.quarantined > 0 || u.collect != nil && *u.collect == (Schedule{}) {
+	if !v.run.idle() || look.groups > 0 || look.quarantined > 0 || u.collect != nil && *u.collect == (schedule.Schedule{}) {
 		return nil
 	}
 	r := &rest{look: look, version: v.table.Version(), above: above, until: now.Add(longestRest)}
@@ -51,8 +52,8 @@ func (v *maintenanceRun) restOf(look measurement, above []Level, now time.Time) 
 			sooner(now.Add(age / restShare))
 		}
 	}
-	for _, s := range []*Schedule{u.retain, u.expiry, u.collect} {
-		if s != nil && *s != (Schedule{}) {
+	for _, s := range []*schedule.Schedule{u.retain, u.expiry, u.collect} {
+		if s != nil && *s != (schedule.Schedule{}) {
 			sooner(s.Next(now))
 		}
 	}

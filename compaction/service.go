@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction/internal/schedule"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -79,7 +80,7 @@ type Service struct {
 // tableState is a table as the service knows it.
 type tableState struct {
 	status   TableStatus
-	schedule Schedule
+	schedule schedule.Schedule
 	// failures in a row: the delay grows with them.
 	failures int
 	seen     bool
@@ -179,7 +180,7 @@ func (s *Service) watch(ctx context.Context) {
 func (s *Service) collectDropped(ctx context.Context) {
 	e, err := Resolve(appendOverride(nil, s.overrides(), "*", "catalog (file)"))
 	now := s.o.Now()
-	if err != nil || e.upkeep.collect == nil || !s.swept.IsZero() && !e.upkeep.collect.passed(s.swept, now) {
+	if err != nil || e.upkeep.collect == nil || !s.swept.IsZero() && !e.upkeep.collect.Passed(s.swept, now) {
 		return
 	}
 	s.swept = now
@@ -513,7 +514,7 @@ func (t *tableState) finish(look measurement, run Run, err error, now time.Time)
 		st.BacklogShards, st.BacklogBytes, st.Groups = look.backlogShards, look.backlogBytes, look.groups
 		st.TargetSize = look.targetSize
 	}
-	if look.settled || t.schedule == (Schedule{}) {
+	if look.settled || t.schedule == (schedule.Schedule{}) {
 		t.schedule, st.Schedule = look.schedule, look.schedule.String()
 		st.Interval = t.schedule.Next(t.schedule.Next(now)).Sub(t.schedule.Next(now))
 	}

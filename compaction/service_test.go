@@ -15,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction/internal/schedule"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
@@ -225,13 +226,13 @@ func TestSchedules(t *testing.T) {
 		"CRON_TZ=Europe/Berlin 15 3 * * *":   "2024-03-31T01:15:00Z", // the clocks have gone forward
 		"CRON_TZ=America/New_York 0 9 * * 1": "2024-04-01T13:00:00Z",
 	} {
-		s, err := ParseSchedule(text)
+		s, err := parseSchedule(text)
 		if err != nil || s.Next(at).UTC().Format(time.RFC3339) != want {
 			t.Errorf("%q: %s, %v; want %s", text, s.Next(at), err, want)
 		}
 	}
 	for _, text := range []string{"10ms", "often", "61 * * * *", "CRON_TZ=Nowhere/Land 0 0 * * *", "-5m"} {
-		if _, err := ParseSchedule(text); !errors.Is(err, ErrPolicy) {
+		if _, err := parseSchedule(text); !errors.Is(err, ErrPolicy) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -255,7 +256,7 @@ func TestTablesAreLinedUpOnce(t *testing.T) {
 	const tables = 50
 	now := time.Now()
 	s := NewService(nil, ServiceOptions{Now: func() time.Time { return now }})
-	every := Schedule{every: time.Minute}
+	every := schedule.Every(time.Minute, "1m")
 	for i := range tables {
 		n := catalog.Name{Namespace: "default", Table: fmt.Sprint("t", i)}
 		s.tables[n] = &tableState{schedule: every, status: TableStatus{Table: n, State: Waiting, NextRun: now.Add(-time.Duration(i) * time.Second)}}

@@ -50,17 +50,17 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	return Open(place, opts)
 }
 
-// Bucket is one container.
-type Bucket struct {
+// bucket is one container.
+type bucket struct {
 	*cloudblob.Bucket
 	client *container.Client // nil for the hooks of a container that somebody else opened
 	opts   Options
 }
 
-var _ blobio.Bucket = (*Bucket)(nil)
+var _ blobio.Bucket = (*bucket)(nil)
 
 // Open opens the container at place. No request is made.
-func Open(place Place, opts Options) (*Bucket, error) {
+func Open(place Place, opts Options) (blobio.Bucket, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Open(place Place, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bucket{client: client, opts: opts}
+	b := &bucket{client: client, opts: opts}
 	hooks := b.reads()
 	hooks.Head, hooks.Delete, hooks.Probe = b.head, b.remove, b.probe
 	hooks.BeforeWrite, hooks.Parts = b.beforeWrite, b.parts

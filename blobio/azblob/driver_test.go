@@ -25,12 +25,12 @@ func clearEnvironment(t *testing.T) {
 }
 
 // stub opens a container on a server that answers as the handler does.
-func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
+func stub(t *testing.T, handler http.HandlerFunc, params string) *bucket {
 	t.Helper()
 	clearEnvironment(t)
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "acct")
 	t.Setenv("AZURE_STORAGE_KEY", secret)
-	return blobfake.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+blobfake.Serve(t, handler)+params)
+	return blobfake.OpenURL[*bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.

@@ -51,7 +51,7 @@ func TestErrorsHoldNoSignature(t *testing.T) {
 	for name, handler := range handlers {
 		old := stub(t, handler, "")
 		t.Setenv("AZURE_STORAGE_SAS_TOKEN", "?sv=2024&sig="+secret)
-		b := blobfake.OpenURL[*Bucket](t, OpenURL, old.Location()+"?endpoint="+old.opts.Endpoint)
+		b := blobfake.OpenURL[*bucket](t, OpenURL, old.Location()+"?endpoint="+old.opts.Endpoint)
 		_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if err == nil {
 			t.Fatal("no error")

@@ -43,7 +43,7 @@ func TestTokensComeFromTheirCloud(t *testing.T) {
 		{"dfs.core.chinacloudapi.cn", "https://login.microsoftonline.us", "login.microsoftonline.us"},
 	} {
 		t.Setenv("AZURE_AUTHORITY_HOST", tc.said)
-		b := blobfake.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct."+tc.domain+"?credential=environment")
+		b := blobfake.OpenURL[*bucket](t, OpenURL, "abfss://c@acct."+tc.domain+"?credential=environment")
 		_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if err == nil || asked.Host != tc.want {
 			t.Errorf("%s: asked %s for a token, want %s (%v)", tc.domain, asked.Host, tc.want, err)

@@ -15,13 +15,13 @@ import (
 )
 
 // quirky opens a container of an account with quirks.
-func quirky(t *testing.T, quirks, params string) (*blobfake.Azure, *Bucket) {
+func quirky(t *testing.T, quirks, params string) (*blobfake.Azure, *bucket) {
 	t.Helper()
 	clearEnvironment(t)
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "acct")
 	t.Setenv("AZURE_STORAGE_KEY", secret)
 	a := blobfake.NewAzure(t, quirks)
-	return a, blobfake.OpenURL[*Bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+a.URL+"/acct"+params)
+	return a, blobfake.OpenURL[*bucket](t, OpenURL, "abfss://c@acct.dfs.core.windows.net?endpoint="+a.URL+"/acct"+params)
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {

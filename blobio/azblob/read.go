@@ -15,11 +15,11 @@ import (
 
 // Hooks reach what gocloud hides of a container that you opened by gocloud.dev/blob/azureblob. Creates and
 // deletes go the portable way.
-func Hooks() cloudblob.Options { return (&Bucket{}).reads() }
+func Hooks() cloudblob.Options { return (&bucket{}).reads() }
 
 // reads are the hooks of reading. Azure knows no suffix ranges: the end of a blob of unknown size costs two
 // requests, which see one version of it.
-func (b *Bucket) reads() cloudblob.Options {
+func (b *bucket) reads() cloudblob.Options {
 	page := b.opts.ListPage
 	if page == 0 {
 		page = 5000
@@ -60,7 +60,7 @@ func stated(n *int64) int64 {
 }
 
 // head makes one HEAD, by the native client, whose ETags are the same as those of reads.
-func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
+func (b *bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	out, err := b.client.NewBlobClient(key).GetProperties(ctx, nil)
 	if err != nil {
 		return blobio.Info{}, err
@@ -74,7 +74,7 @@ const directory = "directory"
 
 // listed is what a list reports about a blob; ok is false for what is none. The key is the store's own, but for a
 // container that somebody else opened, perhaps below a prefix.
-func (b *Bucket) listed(o *gocloud.ListObject) (key, etag string, ok bool) {
+func (b *bucket) listed(o *gocloud.ListObject) (key, etag string, ok bool) {
 	var item container.BlobItem
 	if !o.As(&item) || item.Properties == nil || deref(item.Properties.ResourceType) == directory {
 		return "", "", false

@@ -23,7 +23,7 @@ import (
 const maxBlocks = 50_000
 
 // beforeWrite sets what goes with a blob of one part.
-func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
+func (b *bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 	var in *blockblob.UploadStreamOptions
 	if !as(&in) {
 		return errHook
@@ -67,7 +67,7 @@ func checksum(body []byte) blob.TransferValidationType {
 }
 
 // probe makes a PUT whose checksum is that of another body.
-func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error) {
+func (b *bucket) probe(ctx context.Context, key string) (refused bool, err error) {
 	_, err = b.client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader([]byte("shardcat"))),
 		&blockblob.UploadOptions{AccessConditions: ifAbsent(true), TransactionalValidation: checksum([]byte("another body"))})
 	if bloberror.HasCode(err, bloberror.MD5Mismatch, bloberror.InvalidMD5) {
@@ -84,7 +84,7 @@ type parts struct {
 	attempt [16]byte
 }
 
-func (b *Bucket) parts(key, contentType string) cloudblob.Parts {
+func (b *bucket) parts(key, contentType string) cloudblob.Parts {
 	return &parts{client: b.client.NewBlockBlobClient(key), opts: b.opts, headers: &blob.HTTPHeaders{BlobContentType: &contentType}}
 }
 
@@ -122,7 +122,7 @@ func (p *parts) Commit(ctx context.Context, n int, absent bool) error {
 func (p *parts) Drop(context.Context) error { return nil }
 
 // remove deletes a blob. The condition goes with the request.
-func (b *Bucket) remove(ctx context.Context, key, etag string) error {
+func (b *bucket) remove(ctx context.Context, key, etag string) error {
 	_, err := b.client.NewBlobClient(key).Delete(ctx, &blob.DeleteOptions{AccessConditions: ifMatch(etag)})
 	return err
 }

@@ -19,7 +19,7 @@ var errNoFile = errors.New("not the name of a file")
 var errSpecial = errors.New("not a regular file")
 
 // fail makes the error of an operation on a key; nil stays nil.
-func (b *Bucket) fail(op, key string, err error) error {
+func (b *bucket) fail(op, key string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -32,14 +32,14 @@ func (b *Bucket) fail(op, key string, err error) error {
 
 // undurable is the error of an object that is there, but may be gone after a power cut. It must not be taken
 // for an unknown outcome, which reading back would settle.
-func (b *Bucket) undurable(op, key string, err error) error {
+func (b *bucket) undurable(op, key string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return blobio.NewError(op, b.url(key), blobio.ErrDenied, fmt.Errorf("folder can't be synced: %w", cause(err)))
 }
 
-func (b *Bucket) url(key string) string {
+func (b *bucket) url(key string) string {
 	dir := b.dir
 	if dir == "/" {
 		dir = ""

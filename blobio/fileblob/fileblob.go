@@ -46,9 +46,9 @@ func init() {
 // unfinished begins the names of files that are being written.
 const unfinished = ".~"
 
-// Bucket is a folder. Keys are paths below it, with '/' between folders. A file that was deleted leaves its
+// bucket is a folder. Keys are paths below it, with '/' between folders. A file that was deleted leaves its
 // folders.
-type Bucket struct {
+type bucket struct {
 	dir    string
 	disk   disk
 	closed atomic.Bool
@@ -57,25 +57,25 @@ type Bucket struct {
 var _ interface {
 	blobio.Bucket
 	blobio.FileHolder
-} = (*Bucket)(nil)
+} = (*bucket)(nil)
 
 // Open opens a folder, which need not exist yet.
-func Open(dir string) *Bucket { return &Bucket{dir: filepath.Clean(dir), disk: osDisk{}} }
+func Open(dir string) blobio.Bucket { return &bucket{dir: filepath.Clean(dir), disk: osDisk{}} }
 
 // Local informs blobio that there is nothing to retry or to limit.
-func (b *Bucket) Local() bool { return true }
+func (b *bucket) Local() bool { return true }
 
 // Nearby informs blobio that a read costs next to nothing beside its bytes.
-func (b *Bucket) Nearby() bool { return true }
+func (b *bucket) Nearby() bool { return true }
 
 // Close implements blobio.Bucket.
-func (b *Bucket) Close() error {
+func (b *bucket) Close() error {
 	b.closed.Store(true)
 	return nil
 }
 
 // path is the file of a key. Keys that are not the normal path of a file below the folder are refused.
-func (b *Bucket) path(ctx context.Context, op, key string) (string, error) {
+func (b *bucket) path(ctx context.Context, op, key string) (string, error) {
 	switch {
 	case b.closed.Load():
 		return "", b.fail(op, key, blobio.ErrClosed)
@@ -94,7 +94,7 @@ func (b *Bucket) path(ctx context.Context, op, key string) (string, error) {
 }
 
 // below is the path of a key whose segments are all names.
-func (b *Bucket) below(key string) string {
+func (b *bucket) below(key string) string {
 	if filepath.Separator != '/' {
 		return filepath.Join(b.dir, filepath.FromSlash(key))
 	}
@@ -103,7 +103,7 @@ func (b *Bucket) below(key string) string {
 
 // open opens the file of a key for a read. A name that was stored with its escapes in it, as the reference
 // implementation does, is found too.
-func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, blobio.Info, error) {
+func (b *bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, blobio.Info, error) {
 	var f *os.File
 	err := b.openNamed(ctx, op, key, func(path string) (err error) {
 		f, err = openFile(path)
@@ -125,7 +125,7 @@ func (b *Bucket) open(ctx context.Context, op, key, ifMatch string) (*os.File, b
 }
 
 // openNamed has the file of a key opened, by its name or by the one that was stored with its escapes in it.
-func (b *Bucket) openNamed(ctx context.Context, op, key string, open func(path string) error) error {
+func (b *bucket) openNamed(ctx context.Context, op, key string, open func(path string) error) error {
 	path, err := b.path(ctx, op, key)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (b *Bucket) openNamed(ctx context.Context, op, key string, open func(path s
 }
 
 // LeadsOut is what package blobio looks for where names may be symbolic links.
-func (b *Bucket) LeadsOut(key string, folders []string) bool {
+func (b *bucket) LeadsOut(key string, folders []string) bool {
 	path := filepath.Join(b.dir, filepath.FromSlash(key))
 	if slices.ContainsFunc(folders, func(folder string) bool { return plainlyIn(filepath.Join(b.dir, filepath.FromSlash(folder)), path) }) {
 		return false
@@ -211,7 +211,7 @@ func etag(numbers ...uint64) string {
 }
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+func (b *bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	f, info, kept, err := b.openKept(ctx, key, opts)
 	if err != nil {
 		return 0, blobio.Info{}, err
@@ -232,7 +232,7 @@ func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byt
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+func (b *bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	f, info, err := b.open(ctx, "read", key, opts.IfMatch)
 	if err != nil {
 		return nil, blobio.Info{}, err
@@ -246,7 +246,7 @@ func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobi
 }
 
 // Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+func (b *bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	f, info, err := b.open(ctx, "open", key, opts.IfMatch)
 	if err != nil {
 		return nil, blobio.Info{}, err
@@ -260,14 +260,14 @@ func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.Re
 }
 
 // File implements blobio.FileHolder.
-func (b *Bucket) File(ctx context.Context, key string, opts blobio.ReadOptions) (*os.File, blobio.Info, error) {
+func (b *bucket) File(ctx context.Context, key string, opts blobio.ReadOptions) (*os.File, blobio.Info, error) {
 	return b.open(ctx, "open", key, opts.IfMatch)
 }
 
 // reader ends with its context and at the size the file had when it was opened.
 type reader struct {
 	ctx     context.Context
-	b       *Bucket
+	b       *bucket
 	key     string
 	f       *os.File
 	section *io.SectionReader
@@ -292,7 +292,7 @@ func (r *reader) Read(p []byte) (int, error) {
 func (r *reader) Close() error { return r.f.Close() }
 
 // Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+func (b *bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	f, info, err := b.open(ctx, "stat", key, opts.IfMatch)
 	if err != nil {
 		return blobio.Info{}, err
@@ -301,7 +301,7 @@ func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) 
 }
 
 // Delete implements blobio.Bucket. The ETag is compared before the file is removed, not in one step with it.
-func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
+func (b *bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptions) error {
 	path, err := b.path(ctx, "delete", key)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptio
 }
 
 // List implements blobio.BucketReader. Files that come and go meanwhile may be seen or not.
-func (b *Bucket) List(ctx context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
+func (b *bucket) List(ctx context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		w := walk{b: b, ctx: ctx, prefix: prefix, yield: yield}
 		w.folder(prefix[:strings.LastIndexByte(prefix, '/')+1])

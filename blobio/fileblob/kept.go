@@ -45,7 +45,7 @@ type keptFile struct {
 }
 
 // openKept is open for a read of a range. kept reports that the file is not the caller's to close.
-func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptions) (f *keptFile, info blobio.Info, kept bool, err error) {
+func (b *bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptions) (f *keptFile, info blobio.Info, kept bool, err error) {
 	if k, ok := opts.Open.Get(b, key).(*keptFile); ok && !b.closed.Load() && ctx.Err() == nil {
 		info, err := k.now(key)
 		if err == nil && opts.IfMatch != "" && opts.IfMatch != info.ETag {
@@ -60,7 +60,7 @@ func (b *Bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptio
 }
 
 // openRange opens the file of a key for reads of ranges, as open does for all else.
-func (b *Bucket) openRange(ctx context.Context, key, ifMatch string) (*keptFile, error) {
+func (b *bucket) openRange(ctx context.Context, key, ifMatch string) (*keptFile, error) {
 	f := new(keptFile)
 	if err := b.openNamed(ctx, "read", key, f.open); err != nil {
 		return nil, err

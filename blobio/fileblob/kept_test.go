@@ -57,7 +57,7 @@ func TestKeepOpen(t *testing.T) {
 
 // What is kept open is bounded, and closed at the end.
 func TestOpenFilesAreBounded(t *testing.T) {
-	b, open := Open(t.TempDir()), &blobio.OpenFiles{}
+	b, open := Open(t.TempDir()).(*bucket), &blobio.OpenFiles{}
 	var kept []*keptFile
 	for i := range 40 {
 		key := string(rune('a' + i))
@@ -94,7 +94,7 @@ func TestOpenFilesAreBounded(t *testing.T) {
 func TestOpenTogether(t *testing.T) {
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
-	bucket := &opens{Bucket: Open(t.TempDir())}
+	bucket := &opens{bucket: Open(t.TempDir()).(*bucket)}
 	if err := client.MountBucket("mem://opens/", bucket); err != nil {
 		t.Fatal(err)
 	}
@@ -138,18 +138,18 @@ func TestOpenTogether(t *testing.T) {
 
 // opens is a folder that knows what was open in the last read.
 type opens struct {
-	*Bucket
+	*bucket
 	open *blobio.OpenFiles
 }
 
 func (b *opens) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	b.open = opts.Open
-	return b.Bucket.ReadRange(ctx, key, off, dst, opts)
+	return b.bucket.ReadRange(ctx, key, off, dst, opts)
 }
 
 // kept is the file of a key that is open after the last read, nil if there is none.
 func (b *opens) kept(key string) *keptFile {
-	if k, ok := b.open.Get(b.Bucket, key).(*keptFile); ok {
+	if k, ok := b.open.Get(b.bucket, key).(*keptFile); ok {
 		return k
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestLeadsOut(t *testing.T) {
 			t.Skipf("no symbolic links here: %v", err)
 		}
 	}
-	b := Open(dir)
+	b := Open(dir).(*bucket)
 	for key, want := range map[string]bool{
 		"in/f": false, "in/sub/f": false, "in/near/f": false, "in/away/f": true, "in/sub/away": true, "out/f": true, "by/f": false, "in/none": false, "in": false,
 	} {

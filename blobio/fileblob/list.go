@@ -15,7 +15,7 @@ import (
 
 // walk yields the files below a prefix in the order of their keys.
 type walk struct {
-	b      *Bucket
+	b      *bucket
 	ctx    context.Context
 	prefix string
 	yield  func(blobio.Info, error) bool

@@ -138,7 +138,7 @@ func (f *fragileFile) Sync() error {
 
 // after makes a folder as it may be found after the cut. Names that were not synced may be there or not, with
 // what was synced of their content, or with as many zeros as it had bytes.
-func (d *fragile) after(t *testing.T, live string, allNames, zeros bool) *Bucket {
+func (d *fragile) after(t *testing.T, live string, allNames, zeros bool) *bucket {
 	t.Helper()
 	names := d.synced
 	if allNames {
@@ -168,7 +168,7 @@ func (d *fragile) after(t *testing.T, live string, allNames, zeros bool) *Bucket
 			t.Fatal(err)
 		}
 	}
-	return Open(dir)
+	return Open(dir).(*bucket)
 }
 
 // TestPowerCut cuts the power before each operation of a write of several objects. Whatever the disk then
@@ -185,7 +185,7 @@ func cutPower(t *testing.T, named bool) {
 	for n := 0; ; n++ {
 		live := t.TempDir()
 		disk := newFragile(n, named)
-		b := &Bucket{dir: live, disk: disk}
+		b := &bucket{dir: live, disk: disk}
 		done := map[string]bool{}
 		for _, key := range keys {
 			done[key] = createIn(b, key, data) == nil
@@ -201,7 +201,7 @@ func cutPower(t *testing.T, named bool) {
 	}
 }
 
-func createIn(b *Bucket, key string, data []byte) error {
+func createIn(b *bucket, key string, data []byte) error {
 	w, err := b.Create(context.Background(), key, blobio.CreateOptions{})
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func createIn(b *Bucket, key string, data []byte) error {
 	return w.Close()
 }
 
-func checkAfterCut(t *testing.T, b *Bucket, keys []string, data []byte, done map[string]bool, when string) {
+func checkAfterCut(t *testing.T, b *bucket, keys []string, data []byte, done map[string]bool, when string) {
 	t.Helper()
 	for _, key := range keys {
 		got, _, err := b.ReadSuffix(t.Context(), key, 1000, blobio.ReadOptions{})
@@ -255,7 +255,7 @@ func fillDisk(t *testing.T, named bool) {
 		disk := newFragile(n, named)
 		disk.removes = true
 		disk.fails = &os.PathError{Op: "write", Path: "secret-name", Err: syscall.ENOSPC}
-		err := createIn(&Bucket{dir: dir, disk: disk}, "a/x", []byte("some data"))
+		err := createIn(&bucket{dir: dir, disk: disk}, "a/x", []byte("some data"))
 		if err == nil {
 			t.Logf("%d operations, each on a full disk", n)
 			return
@@ -275,6 +275,6 @@ func fillDisk(t *testing.T, named bool) {
 func TestNamedConforms(t *testing.T) {
 	dir := t.TempDir()
 	blobtest.Run(t, blobtest.Store{Big: 4 << 20, Parts: 1 << 18, Open: func(*testing.T) blobio.Bucket {
-		return &Bucket{dir: dir, disk: osDisk{named: true}}
+		return &bucket{dir: dir, disk: osDisk{named: true}}
 	}})
 }

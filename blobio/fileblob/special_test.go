@@ -17,7 +17,7 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
 		t.Skipf("no FIFO can be made: %v", err)
 	}
-	for url, b := range map[string]*fileblob.Bucket{"fifo": fileblob.Open(dir), "dev/zero": fileblob.Open("/")} {
+	for url, b := range map[string]blobio.Bucket{"fifo": fileblob.Open(dir), "dev/zero": fileblob.Open("/")} {
 		_, _, errRead := b.ReadRange(t.Context(), url, 0, make([]byte, 1), blobio.ReadOptions{})
 		_, _, errSuffix := b.ReadSuffix(t.Context(), url, 1, blobio.ReadOptions{})
 		_, _, errOpen := b.Open(t.Context(), url, 0, blobio.ReadOptions{})

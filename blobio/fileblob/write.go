@@ -11,7 +11,7 @@ import (
 )
 
 // Create implements blobio.Bucket.
-func (b *Bucket) Create(ctx context.Context, key string, _ blobio.CreateOptions) (blobio.Writer, error) {
+func (b *bucket) Create(ctx context.Context, key string, _ blobio.CreateOptions) (blobio.Writer, error) {
 	path, err := b.path(ctx, "create", key)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func makeFolders(d disk, dir string) error {
 
 type writer struct {
 	ctx  context.Context
-	b    *Bucket
+	b    *bucket
 	key  string
 	path string
 	f    file // nil once closed or aborted

@@ -48,17 +48,17 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	return Open(ctx, u.Host, opts)
 }
 
-// Bucket is one GCS bucket.
-type Bucket struct {
+// bucket is one GCS bucket.
+type bucket struct {
 	*cloudblob.Bucket
 	handle *storage.BucketHandle // nil for the hooks of a bucket that somebody else opened
 	opts   Options
 }
 
-var _ blobio.Bucket = (*Bucket)(nil)
+var _ blobio.Bucket = (*bucket)(nil)
 
 // Open opens the bucket name. No request is made to the store; finding credentials may call the instance.
-func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
+func Open(ctx context.Context, name string, opts Options) (blobio.Bucket, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bucket{handle: client.Bucket(name), opts: opts}
+	b := &bucket{handle: client.Bucket(name), opts: opts}
 	hooks := b.reads()
 	hooks.Tail, hooks.Head, hooks.Delete, hooks.Probe = b.tail, b.head, b.remove, b.probe
 	hooks.BeforeWrite, hooks.Parts, hooks.Serial = b.beforeWrite, b.parts, true

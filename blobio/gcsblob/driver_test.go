@@ -15,10 +15,10 @@ import (
 const secret = "ya29.c2VjcmV0"
 
 // stub opens a bucket on a server that answers as the handler does.
-func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
+func stub(t *testing.T, handler http.HandlerFunc, params string) *bucket {
 	t.Helper()
 	t.Setenv("STORAGE_EMULATOR_HOST", "")
-	return blobfake.OpenURL[*Bucket](t, OpenURL, "gs://b?endpoint="+blobfake.Serve(t, handler)+params)
+	return blobfake.OpenURL[*bucket](t, OpenURL, "gs://b?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.

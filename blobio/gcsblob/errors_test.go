@@ -90,7 +90,7 @@ func TestOptionsReachTheStore(t *testing.T) {
 // TestUniverseDomain: requests go to the store of another universe, and to no other.
 func TestUniverseDomain(t *testing.T) {
 	t.Setenv("STORAGE_EMULATOR_HOST", "")
-	b := blobfake.OpenURL[*Bucket](t, OpenURL, "gs://b?access_id=-&universe_domain=cloud.invalid")
+	b := blobfake.OpenURL[*bucket](t, OpenURL, "gs://b?access_id=-&universe_domain=cloud.invalid")
 	if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err == nil || !strings.Contains(err.Error(), "storage.cloud.invalid") {
 		t.Errorf("%v, want a host below cloud.invalid", err)
 	}
@@ -109,7 +109,7 @@ func TestSignedURLs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var below *blob.Bucket
-	if !blobfake.OpenURL[*Bucket](t, OpenURL, "gs://b?anonymous=true&access_id=me@example&private_key_path="+path).As(&below) {
+	if !blobfake.OpenURL[*bucket](t, OpenURL, "gs://b?anonymous=true&access_id=me@example&private_key_path="+path).As(&below) {
 		t.Fatal("the gocloud bucket is not handed out")
 	}
 	signed, err := below.SignedURL(t.Context(), "k", nil)

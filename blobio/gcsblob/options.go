@@ -40,7 +40,7 @@ type Options struct {
 	KMSKey string
 	// UniverseDomain is ?universe_domain=, of a cloud that Google runs for others.
 	UniverseDomain string
-	// AccessID and KeyPath are ?access_id= and ?private_key_path=, for URLs that the gocloud bucket signs (Bucket.As
+	// AccessID and KeyPath are ?access_id= and ?private_key_path=, for URLs that the gocloud bucket signs (bucket.As
 	// hands it out). "-" as AccessID is Anonymous.
 	AccessID, KeyPath string
 	// Credentials are handed out by an Iceberg catalog and authorize the requests, nil for those of the environment.

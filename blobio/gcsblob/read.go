@@ -18,10 +18,10 @@ import (
 // Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/gcsblob. Creates and deletes go
 // the portable way. A client of yours that does not make its requests through a transport which refuses them reopens
 // broken bodies by itself, uncounted.
-func Hooks() cloudblob.Options { return (&Bucket{}).reads() }
+func Hooks() cloudblob.Options { return (&bucket{}).reads() }
 
 // reads are the hooks of reading.
-func (b *Bucket) reads() cloudblob.Options {
+func (b *bucket) reads() cloudblob.Options {
 	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, Listed: b.listed, Explain: explain, ListPage: b.opts.ListPage}
 }
 
@@ -30,7 +30,7 @@ var errHook = errors.New("not a request of gocloud.dev/blob/gcsblob")
 
 // beforeRead sets the condition, and the key as it is: gocloud escapes "../". A bucket that somebody else opened may
 // lie below a prefix, so its keys stay.
-func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
+func (b *bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
 	var object **storage.ObjectHandle
 	if !as(&object) {
 		return errHook
@@ -77,7 +77,7 @@ func size(a *storage.ObjectAttrs) int64 {
 }
 
 // tail reads the last bytes. gocloud refuses to request them, and hands out no reader's beginning by a hook.
-func (b *Bucket) tail(ctx context.Context, r cloudblob.Read) (io.ReadCloser, cloudblob.Got, error) {
+func (b *bucket) tail(ctx context.Context, r cloudblob.Read) (io.ReadCloser, cloudblob.Got, error) {
 	from, err := ifMatch(b.handle.Object(r.Key), r.IfMatch).NewRangeReader(ctx, -r.N, -1)
 	if err != nil {
 		return nil, cloudblob.Got{}, err
@@ -91,7 +91,7 @@ func (b *Bucket) tail(ctx context.Context, r cloudblob.Read) (io.ReadCloser, clo
 }
 
 // head requests the metadata by the native client: gocloud's attributes have another ETag than reads.
-func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
+func (b *bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	a, err := b.handle.Object(key).Attrs(ctx)
 	if err != nil {
 		return blobio.Info{}, err
@@ -99,7 +99,7 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	return blobio.Info{Key: key, Size: size(a), ETag: etag(a.Generation), ModTime: a.Updated}, nil
 }
 
-func (b *Bucket) listed(o *blob.ListObject) (key, tag string, ok bool) {
+func (b *bucket) listed(o *blob.ListObject) (key, tag string, ok bool) {
 	var a storage.ObjectAttrs
 	ok = o.As(&a)
 	key = o.Key

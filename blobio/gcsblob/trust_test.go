@@ -49,7 +49,7 @@ func TestTrust(t *testing.T) {
 		{"&ca_file=" + ca + "&client_cert_file=" + ca + "&client_key_file=" + key, "", 2, nil},
 	} {
 		t.Setenv("AWS_CA_BUNDLE", test.bundle)
-		b := blobfake.OpenURL[*Bucket](t, OpenURL, "gs://b?endpoint="+server.URL+test.params)
+		b := blobfake.OpenURL[*bucket](t, OpenURL, "gs://b?endpoint="+server.URL+test.params)
 		info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if blobio.Class(err) != test.class || info.Size != test.size {
 			t.Errorf("%q %q: %+v, %v", test.params, test.bundle, info, err)

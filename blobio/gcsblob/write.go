@@ -24,7 +24,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 var ifAbsent = storage.Conditions{DoesNotExist: true}
 
 // beforeWrite sets what goes with an object of one part, and the key as it is.
-func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
+func (b *bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 	var object **storage.ObjectHandle
 	var to *storage.Writer
 	if !as(&object) {
@@ -40,12 +40,12 @@ func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 	return nil
 }
 
-func (b *Bucket) setOptions(w *storage.Writer, contentType string) {
+func (b *bucket) setOptions(w *storage.Writer, contentType string) {
 	w.ContentType, w.StorageClass, w.KMSKeyName = contentType, b.opts.StorageClass, b.opts.KMSKey
 }
 
 // probe sends an object whose checksum is that of another body.
-func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error) {
+func (b *bucket) probe(ctx context.Context, key string) (refused bool, err error) {
 	w := b.handle.Object(key).If(ifAbsent).NewWriter(ctx)
 	w.ChunkSize = 0
 	w.SendCRC32C, w.CRC32C = true, crc32.Checksum([]byte("another body"), castagnoli)
@@ -61,7 +61,7 @@ func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error
 // parts is the upload of one object in parts: the body of one resumable session, which the library runs beside the
 // caller. The condition stands on the request that begins it, and the store checks it again when it makes the object.
 type parts struct {
-	b           *Bucket
+	b           *bucket
 	object      *storage.ObjectHandle
 	contentType string
 	w           *storage.Writer
@@ -70,7 +70,7 @@ type parts struct {
 	crc         uint32
 }
 
-func (b *Bucket) parts(key, contentType string) cloudblob.Parts {
+func (b *bucket) parts(key, contentType string) cloudblob.Parts {
 	return &parts{b: b, object: b.handle.Object(key), contentType: contentType}
 }
 
@@ -130,6 +130,6 @@ func (p *parts) Drop(context.Context) error {
 }
 
 // remove deletes an object. The condition goes with the request.
-func (b *Bucket) remove(ctx context.Context, key, etag string) error {
+func (b *bucket) remove(ctx context.Context, key, etag string) error {
 	return ifMatch(b.handle.Object(key), etag).Delete(ctx)
 }

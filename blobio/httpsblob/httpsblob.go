@@ -45,19 +45,19 @@ func init() {
 	}
 }
 
-// Bucket is one web server.
-type Bucket struct {
+// bucket is one web server.
+type bucket struct {
 	reads  httprange.Reader
 	client *http.Client
 	root   string // scheme://host/
 	closed atomic.Bool
 }
 
-var _ blobio.Bucket = (*Bucket)(nil)
+var _ blobio.Bucket = (*bucket)(nil)
 
 // Open opens the server at a host, with a port if it isn't the scheme's own. No request is made.
-func Open(scheme, host string) *Bucket {
-	b := &Bucket{client: newClient(), root: scheme + "://" + host + "/"}
+func Open(scheme, host string) blobio.Bucket {
+	b := &bucket{client: newClient(), root: scheme + "://" + host + "/"}
 	b.reads = httprange.Reader{Get: b.get, Head: b.head, Fail: b.fail}
 	return b
 }
@@ -105,7 +105,7 @@ func retryDial(ctx context.Context, _ *http.Response, err error) (bool, error) {
 }
 
 // fail makes the error of an operation on a key: nothing of the request but its URL, which holds no secret.
-func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
+func (b *bucket) fail(ctx context.Context, op, key string, err error) error {
 	class := apierror.Own(err)
 	var said *apierror.Error
 	switch {
@@ -120,10 +120,10 @@ func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 	return blobio.NewError(op, b.url(key), class, apierror.Redact(err))
 }
 
-func (b *Bucket) url(key string) string { return b.root + urlresolve.EscapeKey(key) }
+func (b *bucket) url(key string) string { return b.root + urlresolve.EscapeKey(key) }
 
 // do makes one request. An answer that is none is an error; the caller closes the body of others.
-func (b *Bucket) do(ctx context.Context, method, key, rng, pin string) (*http.Response, error) {
+func (b *bucket) do(ctx context.Context, method, key, rng, pin string) (*http.Response, error) {
 	if b.closed.Load() {
 		return nil, blobio.ErrClosed
 	}
@@ -168,7 +168,7 @@ func refusal(resp *http.Response) error {
 }
 
 // get makes one GET.
-func (b *Bucket) get(ctx context.Context, key string, span httprange.Span, opts blobio.ReadOptions) (httprange.Download, error) {
+func (b *bucket) get(ctx context.Context, key string, span httprange.Span, opts blobio.ReadOptions) (httprange.Download, error) {
 	resp, err := b.do(ctx, http.MethodGet, key, span.Header(), opts.IfMatch)
 	if err != nil {
 		return httprange.Download{}, err
@@ -197,26 +197,26 @@ func told(key string, resp *http.Response) (info blobio.Info, e httprange.Extent
 }
 
 // ReadRange implements blobio.BucketReader.
-func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
+func (b *bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	return b.reads.ReadRange(ctx, key, off, dst, opts)
 }
 
 // ReadSuffix implements blobio.BucketReader.
-func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
+func (b *bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	return b.reads.ReadSuffix(ctx, key, n, opts)
 }
 
 // Open implements blobio.BucketReader.
-func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
+func (b *bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	return b.reads.Open(ctx, key, off, opts)
 }
 
 // Stat implements blobio.BucketReader.
-func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
+func (b *bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	return b.reads.Stat(ctx, key, opts)
 }
 
-func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
+func (b *bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	resp, err := b.do(ctx, http.MethodHead, key, "", "")
 	if err != nil {
 		return blobio.Info{}, err
@@ -229,7 +229,7 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 // errReadOnly is the cause of what this driver does not do.
 var errReadOnly = errors.New("https locations are read-only and cannot be listed")
 
-func (b *Bucket) refuse(op, key string) error {
+func (b *bucket) refuse(op, key string) error {
 	if b.closed.Load() {
 		return blobio.NewError(op, b.url(key), blobio.ErrClosed, nil)
 	}
@@ -237,22 +237,22 @@ func (b *Bucket) refuse(op, key string) error {
 }
 
 // List implements blobio.BucketReader; it is always refused.
-func (b *Bucket) List(_ context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
+func (b *bucket) List(_ context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) { yield(blobio.Info{}, b.refuse("list", prefix)) }
 }
 
 // Create implements blobio.Bucket; it is always refused.
-func (b *Bucket) Create(_ context.Context, key string, _ blobio.CreateOptions) (blobio.Writer, error) {
+func (b *bucket) Create(_ context.Context, key string, _ blobio.CreateOptions) (blobio.Writer, error) {
 	return nil, b.refuse("create", key)
 }
 
 // Delete implements blobio.Bucket; it is always refused.
-func (b *Bucket) Delete(_ context.Context, key string, _ blobio.DeleteOptions) error {
+func (b *bucket) Delete(_ context.Context, key string, _ blobio.DeleteOptions) error {
 	return b.refuse("delete", key)
 }
 
 // Close implements blobio.Bucket.
-func (b *Bucket) Close() error {
+func (b *bucket) Close() error {
 	b.closed.Store(true)
 	b.client.CloseIdleConnections()
 	return nil

@@ -50,8 +50,8 @@ func OpenURL(ctx context.Context, u *url.URL) (blobio.Bucket, error) {
 	return Open(ctx, u.Host, opts)
 }
 
-// Bucket is one S3 bucket.
-type Bucket struct {
+// bucket is one S3 bucket.
+type bucket struct {
 	*cloudblob.Bucket
 	client *s3.Client // nil for the hooks of a bucket that somebody else opened
 	name   string
@@ -65,10 +65,10 @@ type Bucket struct {
 	badCopies atomic.Int32
 }
 
-var _ blobio.Bucket = (*Bucket)(nil)
+var _ blobio.Bucket = (*bucket)(nil)
 
 // Open opens the bucket name. No request is made.
-func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
+func Open(ctx context.Context, name string, opts Options) (blobio.Bucket, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bucket{client: client, name: name, opts: opts}
+	b := &bucket{client: client, name: name, opts: opts}
 	hooks := b.reads()
 	hooks.Head, hooks.Delete, hooks.Probe, hooks.List = b.head, b.remove, b.probe, b.list
 	hooks.BeforeWrite, hooks.Parts, hooks.PartSize = b.beforeWrite, b.parts, opts.PartSize
@@ -92,7 +92,7 @@ func Open(ctx context.Context, name string, opts Options) (*Bucket, error) {
 }
 
 // payer is what a requester-pays bucket wants to see in each request.
-func (b *Bucket) payer() types.RequestPayer {
+func (b *bucket) payer() types.RequestPayer {
 	if b.opts.RequesterPays {
 		return types.RequestPayerRequester
 	}

@@ -16,13 +16,13 @@ import (
 const secret = "wJalrXUtnFEMIK7MDENGbPxRfiCY"
 
 // stub opens a bucket on a server that answers as the handler does.
-func stub(t *testing.T, handler http.HandlerFunc, params string) *Bucket {
+func stub(t *testing.T, handler http.HandlerFunc, params string) *bucket {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
-	return blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+blobfake.Serve(t, handler)+params)
+	return blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?endpoint="+blobfake.Serve(t, handler)+params)
 }
 
 // refuse answers every request with a status and an error document.

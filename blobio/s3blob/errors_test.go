@@ -99,7 +99,7 @@ func TestNoCredentials(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	b := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9")
+	b := blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9")
 	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if !errors.Is(err, blobio.ErrDenied) || !strings.Contains(err.Error(), "no usable AWS credentials") {
 		t.Errorf("%v, want ErrDenied about credentials", err)
@@ -113,7 +113,7 @@ func TestNoRegionNamesTheSetting(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
-	b := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b")
+	b := blobfake.OpenURL[*bucket](t, OpenURL, "s3://b")
 	_, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	if blobio.Class(err) != blobio.ErrUnknown || !strings.Contains(err.Error(), "?region=") || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("%v, want an error that names ?region=", err)
@@ -136,7 +136,7 @@ func TestSDKPrintsNothing(t *testing.T) {
 	}
 	os.Stderr = w
 	defer func() { os.Stderr = stderr }()
-	b := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?region=eu-west-1&endpoint=http://127.0.0.1:9")
+	b := blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?region=eu-west-1&endpoint=http://127.0.0.1:9")
 	_, err = b.Stat(t.Context(), "k", blobio.ReadOptions{})
 	os.Stderr = stderr
 	w.Close()

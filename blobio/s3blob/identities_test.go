@@ -149,7 +149,7 @@ web_identity_token_file = `+token+"\n")
 				t.Setenv("AWS_ROLE_SESSION_NAME", "pod")
 				t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", token)
 			}
-			b := blobfake.OpenURL[*Bucket](t, OpenURL, strings.Replace(line, "/var/run/token", token, 1))
+			b := blobfake.OpenURL[*bucket](t, OpenURL, strings.Replace(line, "/var/run/token", token, 1))
 			seen := &wire{}
 			b.client = s3.New(b.client.Options(), func(o *s3.Options) { o.HTTPClient = seen })
 			if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil && seen.request == nil {

@@ -30,7 +30,7 @@ const tokenToken = "token:"
 
 // list gives one page. Version 2 of the request is the first choice; a store that does not know it, or cuts an answer
 // to it off without a token, gets requests of version 1 from there on.
-func (b *Bucket) list(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error) {
+func (b *bucket) list(ctx context.Context, token, prefix string, most int) (page []blobio.Info, next string, err error) {
 	marker, byMarker := strings.CutPrefix(token, markerToken)
 	if byMarker || token == "" && (b.opts.ListVersion == 1 || b.listV1.Load()) {
 		return b.listOne(ctx, marker, prefix, most)
@@ -61,7 +61,7 @@ func (b *Bucket) list(ctx context.Context, token, prefix string, most int) (page
 }
 
 // listOne gives the page behind a key by version 1.
-func (b *Bucket) listOne(ctx context.Context, marker, prefix string, most int) (page []blobio.Info, next string, err error) {
+func (b *bucket) listOne(ctx context.Context, marker, prefix string, most int) (page []blobio.Info, next string, err error) {
 	out, err := b.client.ListObjects(ctx, &s3.ListObjectsInput{Bucket: &b.name, Prefix: optional(prefix), MaxKeys: b.keysOfPage(most),
 		Marker: optional(marker), RequestPayer: b.payer()})
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *Bucket) listOne(ctx context.Context, marker, prefix string, most int) (
 }
 
 // keysOfPage is how many keys a page may have: those that were requested, of the options, else 1,000.
-func (b *Bucket) keysOfPage(most int) *int32 {
+func (b *bucket) keysOfPage(most int) *int32 {
 	return aws.Int32(int32(cmp.Or(most, b.opts.ListPage, 1000)))
 }
 
@@ -110,7 +110,7 @@ func refusesVersion(ctx context.Context, err error) bool {
 }
 
 // entries are the objects of a page. An entry without size or time is completed by a HEAD.
-func (b *Bucket) entries(ctx context.Context, contents []types.Object, encoding types.EncodingType, prefix string) ([]blobio.Info, error) {
+func (b *bucket) entries(ctx context.Context, contents []types.Object, encoding types.EncodingType, prefix string) ([]blobio.Info, error) {
 	page := make([]blobio.Info, 0, len(contents))
 	for _, o := range contents {
 		if o.Key == nil {
@@ -140,7 +140,7 @@ func (b *Bucket) entries(ctx context.Context, contents []types.Object, encoding 
 }
 
 // lastKey is the last key of a page that has one.
-func (b *Bucket) lastKey(ctx context.Context, contents []types.Object, encoding types.EncodingType, prefix string) (string, error) {
+func (b *bucket) lastKey(ctx context.Context, contents []types.Object, encoding types.EncodingType, prefix string) (string, error) {
 	return b.plainKey(ctx, aws.ToString(contents[len(contents)-1].Key), encoding, prefix)
 }
 
@@ -153,7 +153,7 @@ const (
 
 // plainKey gives the key of an entry. Some stores escape keys like those of URLs unasked and without saying so: the
 // first key that may be one of them is looked for under both names.
-func (b *Bucket) plainKey(ctx context.Context, key string, encoding types.EncodingType, prefix string) (string, error) {
+func (b *bucket) plainKey(ctx context.Context, key string, encoding types.EncodingType, prefix string) (string, error) {
 	plain, err := url.QueryUnescape(key)
 	switch {
 	case encoding == types.EncodingTypeUrl:
@@ -170,7 +170,7 @@ func (b *Bucket) plainKey(ctx context.Context, key string, encoding types.Encodi
 }
 
 // tellKeys finds out whether keys are escaped.
-func (b *Bucket) tellKeys(ctx context.Context, key, plain string) (string, error) {
+func (b *bucket) tellKeys(ctx context.Context, key, plain string) (string, error) {
 	_, err := b.Stat(ctx, key, blobio.ReadOptions{})
 	switch {
 	case err == nil:

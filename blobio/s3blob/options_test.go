@@ -49,11 +49,11 @@ func TestOptionsReachTheStore(t *testing.T) {
 // TestGocloudsOwnParameters: those of gocloud's URLs that had no like here do what they say.
 func TestGocloudsOwnParameters(t *testing.T) {
 	stub(t, nil, "")
-	plain := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?region=eu-west-1&disable_https=true&rate_limiter_capacity=5").client.Options()
+	plain := blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?region=eu-west-1&disable_https=true&rate_limiter_capacity=5").client.Options()
 	if !plain.EndpointOptions.DisableHTTPS || plain.Retryer.MaxAttempts() != 1 {
 		t.Errorf("https disabled %v, %d attempts", plain.EndpointOptions.DisableHTTPS, plain.Retryer.MaxAttempts())
 	}
-	if fixed := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9&hostname_immutable=true").client.Options(); !fixed.UsePathStyle {
+	if fixed := blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9&hostname_immutable=true").client.Options(); !fixed.UsePathStyle {
 		t.Error("the bucket would stand in the host")
 	}
 	for _, bad := range []string{"hostname_immutable=true", "hostname_immutable=true&use_path_style=false&endpoint=http://h", "rate_limiter_capacity=-1"} {
@@ -80,7 +80,7 @@ func TestRoleIsAssumed(t *testing.T) {
 		sts, asked := stubSTS(t, http.StatusOK)
 		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
 		t.Setenv("AWS_REGION", "eu-west-1")
-		b = blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+*b.client.Options().BaseEndpoint+params)
+		b = blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?endpoint="+*b.client.Options().BaseEndpoint+params)
 		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestTokenServiceThatFails(t *testing.T) {
 		sts, _ := stubSTS(t, status)
 		t.Setenv("AWS_ENDPOINT_URL_STS", sts)
 		t.Setenv("AWS_REGION", "eu-west-1")
-		b := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9&role=arn:aws:iam::123456789012:role/reader")
+		b := blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?endpoint=http://127.0.0.1:9&role=arn:aws:iam::123456789012:role/reader")
 		if _, err := b.Stat(t.Context(), "k", blobio.ReadOptions{}); blobio.Class(err) != want {
 			t.Errorf("%d: %v, want %v", status, err, want)
 		}

@@ -30,14 +30,14 @@ import (
 )
 
 // quirky opens a bucket on a store with quirks.
-func quirky(t *testing.T, quirks, params string) (*blobfake.S3, *Bucket) {
+func quirky(t *testing.T, quirks, params string) (*blobfake.S3, *bucket) {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 	s := blobfake.NewS3(t, quirks)
-	return s, blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+s.URL+params)
+	return s, blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?endpoint="+s.URL+params)
 }
 
 func TestSizeIsNeverMadeUp(t *testing.T) {
@@ -366,7 +366,7 @@ func TestRequestsOfSettings(t *testing.T) {
 	t.Setenv(headersVariable, "CF-Access-Client-Id: abc\nX-Other: d: e\n")
 	s, b := quirky(t, "", "&acl=bucket-owner-full-control&sse=aws:kms&kms_key_id=k1&"+url.Values{"kms_context": {`{"a":"b"}`}}.Encode()+
 		"&storage_class=STANDARD_IA&header.X-Team=data&part_size=5242880")
-	small := func(b *Bucket) {
+	small := func(b *bucket) {
 		for _, size := range []int{3, 6 << 20} {
 			if err := blobtest.Put(t.Context(), b, fmt.Sprint("k", size), make([]byte, size)); err != nil {
 				t.Fatal(err)
@@ -522,7 +522,7 @@ func TestTrust(t *testing.T) {
 	} {
 		stub(t, nil, "")
 		t.Setenv("AWS_CA_BUNDLE", test.bundle)
-		b := blobfake.OpenURL[*Bucket](t, OpenURL, "s3://b?endpoint="+server.URL+test.params)
+		b := blobfake.OpenURL[*bucket](t, OpenURL, "s3://b?endpoint="+server.URL+test.params)
 		info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
 		if blobio.Class(err) != test.class || info.ETag != test.etag {
 			t.Errorf("%q %q: %+v, %v", test.params, test.bundle, info, err)

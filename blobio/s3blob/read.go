@@ -16,10 +16,10 @@ import (
 
 // Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/s3blob. Creates and deletes go
 // the portable way.
-func Hooks() cloudblob.Options { return (&Bucket{}).reads() }
+func Hooks() cloudblob.Options { return (&bucket{}).reads() }
 
 // reads are the hooks of reading.
-func (b *Bucket) reads() cloudblob.Options {
+func (b *bucket) reads() cloudblob.Options {
 	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, BeforeList: b.beforeList, Listed: b.listed,
 		Explain: explain, Suffix: true, ListPage: b.opts.ListPage}
 }
@@ -28,7 +28,7 @@ func (b *Bucket) reads() cloudblob.Options {
 var errHook = errors.New("not a request of gocloud.dev/blob/s3blob")
 
 // beforeRead sets the range and the condition.
-func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
+func (b *bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
 	var in *s3.GetObjectInput
 	if !as(&in) {
 		return errHook
@@ -40,7 +40,7 @@ func (b *Bucket) beforeRead(as func(any) bool, r cloudblob.Read) error {
 }
 
 // setKey sets a key as it is: gocloud escapes "../". A bucket that somebody else opened may lie below a prefix.
-func (b *Bucket) setKey(field **string, key string) {
+func (b *bucket) setKey(field **string, key string) {
 	if b.client != nil {
 		*field = &key
 	}
@@ -66,7 +66,7 @@ func stated(n *int64) int64 {
 }
 
 // head makes one HEAD, by the native client: gocloud's attributes have no hook for who pays.
-func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
+func (b *bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()})
 	if err != nil {
 		return blobio.Info{}, err
@@ -75,7 +75,7 @@ func (b *Bucket) head(ctx context.Context, key string) (blobio.Info, error) {
 		ModTime: aws.ToTime(out.LastModified)}, nil
 }
 
-func (b *Bucket) beforeList(as func(any) bool) error {
+func (b *bucket) beforeList(as func(any) bool) error {
 	var in *s3.ListObjectsV2Input
 	if as(&in) {
 		in.RequestPayer = b.payer()
@@ -87,7 +87,7 @@ func (b *Bucket) beforeList(as func(any) bool) error {
 	return nil
 }
 
-func (b *Bucket) listed(o *blob.ListObject) (key, etag string, ok bool) {
+func (b *bucket) listed(o *blob.ListObject) (key, etag string, ok bool) {
 	var told types.Object
 	ok = o.As(&told)
 	key = o.Key

@@ -30,7 +30,7 @@ const minPart, maxPart = 5 << 20, 5 << 30
 
 // beforeWrite sets what goes with an object of one part. gocloud makes its transfer manager without regard to the
 // client's checksums, and lets it cut objects of 16 MiB into parts: it is replaced.
-func (b *Bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
+func (b *bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 	var in *transfermanager.UploadObjectInput
 	var manager *transfermanager.Client
 	if !as(&in) || !as(&manager) {
@@ -58,7 +58,7 @@ func took(r *http.Response) (sum [md5.Size]byte, ok bool) {
 }
 
 // probe makes a PUT whose checksum is that of another body.
-func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error) {
+func (b *bucket) probe(ctx context.Context, key string) (refused bool, err error) {
 	body, other := []byte("shardcat"), md5.Sum([]byte("another body"))
 	_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.name, Key: &key, Body: bytes.NewReader(body),
 		ContentLength: aws.Int64(int64(len(body))), RequestPayer: b.payer(), IfNoneMatch: aws.String("*"),
@@ -89,7 +89,7 @@ func (b *Bucket) probe(ctx context.Context, key string) (refused bool, err error
 
 // parts is the upload of one object in parts.
 type parts struct {
-	b           *Bucket
+	b           *bucket
 	key         string
 	contentType string
 	id          *string
@@ -99,7 +99,7 @@ type parts struct {
 	copied bool // some parts were copied by the store
 }
 
-func (b *Bucket) parts(key, contentType string) cloudblob.Parts {
+func (b *bucket) parts(key, contentType string) cloudblob.Parts {
 	return &parts{b: b, key: key, contentType: contentType}
 }
 
@@ -142,7 +142,7 @@ func (p *parts) Part(ctx context.Context, n int, body []byte) error {
 const copyMost = 1 << 30
 
 // copyPart makes a part of a range of another object of the bucket.
-func (b *Bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key string, off, size int64, etag string) error {
+func (b *bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key string, off, size int64, etag string) error {
 	if b.noCopy.Load() {
 		return errors.ErrUnsupported
 	}
@@ -241,7 +241,7 @@ func (p *parts) Drop(ctx context.Context) error {
 
 // remove deletes an object. The condition is compared with the object's ETag and, where the store takes one, sent
 // with the request.
-func (b *Bucket) remove(ctx context.Context, key, ifMatch string) error {
+func (b *bucket) remove(ctx context.Context, key, ifMatch string) error {
 	info, err := b.head(ctx, key)
 	if err != nil && statusOf(ctx, err) == http.StatusMethodNotAllowed {
 		info, err = b.Stat(ctx, key, blobio.ReadOptions{}) // by a range

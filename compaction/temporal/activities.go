@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/compaction/internal/savedplan"
 )
 
 // Activities are the steps of compactions over a catalog. Each may be delivered again, by the same worker or another.
@@ -39,7 +40,7 @@ func (a *Activities) Plan(ctx context.Context, table string) (*planned, error) {
 		if err != nil {
 			return err
 		}
-		saved, err := compaction.SavePlan(ctx, t, plan, in.Policy)
+		saved, err := savedplan.Save(ctx, t, plan, in.Policy)
 		if err == nil {
 			*out = planned{*saved, len(resumed)}
 		}
@@ -123,7 +124,7 @@ func (a *Activities) Quarantine(ctx context.Context, f failedGroup) error {
 }
 
 // Finish removes a plan that has run through, and gives the number of live shards.
-func (a *Activities) Finish(ctx context.Context, table string, plan compaction.SavedPlan) (shards int64, err error) {
+func (a *Activities) Finish(ctx context.Context, table string, plan savedplan.Plan) (shards int64, err error) {
 	err = a.onTable(ctx, table, func(t *catalog.Table) error {
 		shards = t.Describe().Shards
 		return plan.Remove(ctx, t)

@@ -48,7 +48,7 @@ func TestDuplicateDelivery(t *testing.T) {
 	one, two := stepsOver(t, dir), stepsOver(t, dir)
 	var plan planned
 	one.must(one.a.Plan, &plan, name.String())
-	ref := groupRef{Table: name.String(), Plan: plan.SavedPlan}
+	ref := groupRef{Table: name.String(), Plan: plan.Plan}
 	var first, second groupRef
 	one.must(one.a.Write, &first, ref)
 	two.must(two.a.Write, &second, ref)
@@ -65,7 +65,7 @@ func TestDuplicateDelivery(t *testing.T) {
 	}
 	for _, s := range []*steps{one, two} {
 		s.must(s.a.Discard, nil, first)
-		s.must(s.a.Finish, nil, name.String(), plan.SavedPlan)
+		s.must(s.a.Finish, nil, name.String(), plan.Plan)
 	}
 	holds(t, dir, before, 1)
 	if n := replaced(t, dir); n != 1 {
@@ -96,7 +96,7 @@ func TestDeliveriesAtTheSameTime(t *testing.T) {
 					}
 				}
 			}
-			ref := groupRef{Table: name.String(), Plan: plan.SavedPlan}
+			ref := groupRef{Table: name.String(), Plan: plan.Plan}
 			both(func(i int, s *steps) error { return s.do(s.a.Write, &refs[i], ref) })
 			// The server takes the first answer to a step for the step's; each of the two may be that.
 			both(func(i int, s *steps) error { return s.do(s.a.ReadBack, nil, refs[i]) })
@@ -108,7 +108,7 @@ func TestDeliveriesAtTheSameTime(t *testing.T) {
 				if errs[i] != nil {
 					s.must(s.a.Discard, nil, refs[i])
 				}
-				s.must(s.a.Finish, nil, name.String(), plan.SavedPlan)
+				s.must(s.a.Finish, nil, name.String(), plan.Plan)
 			}
 			var next planned // what was written in vain is taken up or closed
 			workers[0].must(workers[0].a.Plan, &next, name.String())
@@ -146,7 +146,7 @@ func TestConflictBetweenSteps(t *testing.T) {
 	before := contents(t, load(t, dir))
 	var plan planned
 	s.must(s.a.Plan, &plan, name.String())
-	ref := groupRef{Table: name.String(), Plan: plan.SavedPlan}
+	ref := groupRef{Table: name.String(), Plan: plan.Plan}
 	s.must(s.a.Write, &ref, ref)
 	if _, err := compaction.Compact(ctx, load(t, dir), compaction.Policy{}, compaction.Options{}); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestDiscard(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		var plan planned
 		s.must(s.a.Plan, &plan, name.String())
-		ref := groupRef{Table: name.String(), Plan: plan.SavedPlan}
+		ref := groupRef{Table: name.String(), Plan: plan.Plan}
 		s.must(s.a.Write, &ref, ref)
 		if taken {
 			s.must(s.a.ReadBack, nil, ref)

@@ -4,7 +4,7 @@
 //	                                   Plan ─► for each group: Write ─► ReadBack ─► Commit ─► … ─► Finish
 //
 // The activities are the steps of package compaction. They hand over the id of a plan and the number of a group; lists of shards stay in the
-// table's vault folder (compaction.SavedPlan) and in the records of jobs. So payloads are some hundred bytes whatever the size of the
+// table's vault folder (savedplan.Plan) and in the records of jobs. So payloads are some hundred bytes whatever the size of the
 // table, and a workflow continues as new long before its history grows.
 //
 // A table has one schedule, which skips what overlaps, spreads by jitter, and pauses after a failure; Tick, which it starts, starts the

@@ -1,6 +1,6 @@
 package temporal
 
-import "github.com/shardcat/shardcat/compaction"
+import "github.com/shardcat/shardcat/compaction/internal/savedplan"
 
 // DefaultQueue begins the names of the task queues.
 const DefaultQueue = "shardcat"
@@ -18,4 +18,4 @@ func WorkflowID(table string) string { return "shardcat-compact-" + table }
 func ScheduleID(table string) string { return "shardcat-" + table }
 
 // classQueue is the task queue of a size class; the one without a class is for workflows and plans.
-func classQueue(queue string, class compaction.SizeClass) string { return queue + "-" + class.String() }
+func classQueue(queue string, class savedplan.SizeClass) string { return queue + "-" + class.String() }

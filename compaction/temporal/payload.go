@@ -1,6 +1,6 @@
 package temporal
 
-import "github.com/shardcat/shardcat/compaction"
+import "github.com/shardcat/shardcat/compaction/internal/savedplan"
 
 // TableInput is what CompactTable is started with. A caller gives Table; the rest is how far a run has come that continues as new.
 type TableInput struct {
@@ -14,10 +14,10 @@ type TableInput struct {
 	// Heartbeat is how many seconds after a worker's last sign of life another one gets its step, 60 if 0.
 	Heartbeat int `json:"heartbeat,omitempty"`
 
-	Plan   *compaction.SavedPlan `json:"plan,omitempty"`
-	Next   int                   `json:"next,omitempty"`
-	Round  int                   `json:"round,omitempty"`
-	Report TableReport           `json:"report"`
+	Plan   *savedplan.Plan `json:"plan,omitempty"`
+	Next   int             `json:"next,omitempty"`
+	Round  int             `json:"round,omitempty"`
+	Report TableReport     `json:"report"`
 }
 
 const (
@@ -66,16 +66,16 @@ type TableReport struct {
 
 // planned is what Plan hands over.
 type planned struct {
-	compaction.SavedPlan
+	savedplan.Plan
 	Resumed int `json:"resumed,omitempty"`
 }
 
 // groupRef names a group of a saved plan, and once it was written the record of its job.
 type groupRef struct {
-	Table string               `json:"table"`
-	Plan  compaction.SavedPlan `json:"plan"`
-	Group int                  `json:"group"`
-	Job   string               `json:"job,omitempty"`
+	Table string         `json:"table"`
+	Plan  savedplan.Plan `json:"plan"`
+	Group int            `json:"group"`
+	Job   string         `json:"job,omitempty"`
 }
 
 // failedGroup is a group to be put into quarantine.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/compaction/internal/schedule"
 )
 
 // Scheduled is the schedule of a table as it was set.
@@ -82,15 +83,15 @@ func specOf(in *compaction.Effective, out *Scheduled) (*client.ScheduleSpec, err
 			return nil, fmt.Errorf("setting %s: %w", v.Name, err)
 		}
 	}
-	schedule, err := compaction.ParseSchedule(out.Schedule)
+	times, err := schedule.Parse(out.Schedule)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	next := schedule.Next(now)
-	distance := schedule.Next(next).Sub(next)
+	next := times.Next(now)
+	distance := times.Next(next).Sub(next)
 	spec := &client.ScheduleSpec{Jitter: time.Duration(jitter * float64(distance))}
-	if cron := schedule.Cron(); cron != "" {
+	if cron := times.Cron(); cron != "" {
 		spec.CronExpressions = []string{cron}
 	} else {
 		spec.Intervals = []client.ScheduleIntervalSpec{{Every: distance}}

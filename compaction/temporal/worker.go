@@ -13,6 +13,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/compaction/internal/savedplan"
 )
 
 // WorkerOptions of NewWorker. The zero value is valid.
@@ -20,7 +21,7 @@ type WorkerOptions struct {
 	// Queue begins the names of the task queues, DefaultQueue if empty.
 	Queue string
 	// Classes are the size classes that this worker works on; all if empty. Whatever it is, it plans.
-	Classes []compaction.SizeClass
+	Classes []savedplan.SizeClass
 	// Slots is how many steps of each class are worked on at the same time, 2 if 0. Each takes the memory of a compaction.
 	Slots int
 	// Overrides are settings of a file.
@@ -44,7 +45,7 @@ func NewWorker(c client.Client, tables *catalog.Catalog, o WorkerOptions) *Worke
 		o.Queue = DefaultQueue
 	}
 	if len(o.Classes) == 0 {
-		o.Classes = []compaction.SizeClass{compaction.Small, compaction.Medium, compaction.Large}
+		o.Classes = []savedplan.SizeClass{savedplan.Small, savedplan.Medium, savedplan.Large}
 	}
 	if o.Slots <= 0 {
 		o.Slots = defaultSlots

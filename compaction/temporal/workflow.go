@@ -49,7 +49,7 @@ func CompactTable(ctx workflow.Context, in TableInput) (TableReport, error) {
 		if err := workflow.ExecuteActivity(r.options(ctx, in.Queue), (*Activities).Plan, in.Table).Get(ctx, &plan); err != nil {
 			return in.Report, err
 		}
-		in.Plan, in.Next = &plan.SavedPlan, 0
+		in.Plan, in.Next = &plan.Plan, 0
 		in.Report.Resumed += plan.Resumed
 	}
 	end := min(in.Next+in.Batch, in.Plan.Groups)

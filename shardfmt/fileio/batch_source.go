@@ -394,8 +394,8 @@ func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptio
 	if err != nil {
 		return nil, err
 	}
-	if countFields(f.schema().Fields()) > MaxFields {
-		return nil, errors.Join(damaged(ErrTooManyFields), f.close())
+	if countFields(f.schema().Fields()) > maxFields {
+		return nil, errors.Join(damaged(errTooManyFields), f.close())
 	}
 	return withNames(f), nil
 }

@@ -346,8 +346,8 @@ func (s *csvSource) findHeader(ctx context.Context) error {
 // begin takes the first record of an input: its header, or the number of its fields. A name that occurs again gets a
 // number, so that every field has a name of its own.
 func (s *csvSource) begin(rec *csvRecord) error {
-	if len(rec.cells) > MaxFields {
-		return located(ErrTooManyFields, rec.input, rec.line)
+	if len(rec.cells) > maxFields {
+		return located(errTooManyFields, rec.input, rec.line)
 	}
 	s.header = make([]string, len(rec.cells))
 	seen := make(map[string]bool, len(rec.cells))

@@ -99,9 +99,9 @@ const (
 	maxSample = 128 << 20
 )
 
-// MaxFields is how many fields, nested ones included, a schema that is inferred or comes with a file may have. What
+// maxFields is how many fields, nested ones included, a schema that is inferred or comes with a file may have. What
 // has more is refused at once: each field of a shard has encoders, statistics and a descriptor of its own.
-const MaxFields = 50_000
+const maxFields = 50_000
 
 // AllRows as SourceOptions.InferRows looks at every record before the first is given, which takes a pass of its own
 // over the inputs.

@@ -114,8 +114,8 @@ func (in *inference) record(doc document, docs *documents) (int, error) {
 	return c.i, nil
 }
 
-// ErrTooManyFields is a file with more fields than MaxFields.
-var ErrTooManyFields = fmt.Errorf("more than %d fields, which is the limit for one shard: drop some with a --schema that names those to keep and --unknown-fields drop, or keep objects with many keys whole as Dynamic", MaxFields)
+// errTooManyFields is a file with more fields than maxFields.
+var errTooManyFields = fmt.Errorf("more than %d fields, which is the limit for one shard: drop some with a --schema that names those to keep and --unknown-fields drop, or keep objects with many keys whole as Dynamic", maxFields)
 
 // maxMembers is how many members the objects below a record may have, taken together. Beyond it they are not structs
 // but dictionaries, keyed by data, and become Dynamic.
@@ -127,8 +127,8 @@ func (in *inference) member(g *guess, name []byte) (*guess, error) {
 	if m != nil {
 		return m, nil
 	}
-	if in.fields == MaxFields {
-		return nil, ErrTooManyFields
+	if in.fields == maxFields {
+		return nil, errTooManyFields
 	}
 	in.fields++
 	m = &guess{path: string(name)}

@@ -100,8 +100,8 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 		return nil, damaged(err)
 	}
 	columns := p.MetaData().Schema.NumColumns()
-	if columns > MaxFields {
-		return nil, damaged(ErrTooManyFields)
+	if columns > maxFields {
+		return nil, damaged(errTooManyFields)
 	}
 	properties.BufferSize = int64(min(max(parquetBuffers/max(columns, 1), minParquetBuffer), maxParquetBuffer))
 	if b, ok := r.(buffered); ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// NullPartition is the value in the name of a folder that stands for null, as Hive has it.
-const NullPartition = "__HIVE_DEFAULT_PARTITION__"
+// nullPartition is the value in the name of a folder that stands for null, as Hive has it.
+const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
 // PartitionFolder is the name of the folder of a partition as Hive, Spark, DuckDB and Arrow write and read it: name=value, where letters,
 // digits and _ - . ~ stand for themselves, and any other byte is %XX. No two values have the same name.
@@ -29,8 +29,8 @@ func PartitionFolder(name, value string, null bool) string {
 	}
 	switch {
 	case null:
-		return name + "=" + NullPartition
-	case value == NullPartition: // as text
+		return name + "=" + nullPartition
+	case value == nullPartition: // as text
 		return name + "=%5F" + value[1:]
 	}
 	return name + "=" + escapePartition(value)
@@ -63,7 +63,7 @@ func partitionsOf(key string) (parts []partition) {
 		if !ok || name == "" || name[0] == '.' {
 			continue
 		}
-		p := partition{name: unescapePartition(name), value: unescapePartition(value), null: value == NullPartition}
+		p := partition{name: unescapePartition(name), value: unescapePartition(value), null: value == nullPartition}
 		if !slices.ContainsFunc(parts, func(q partition) bool { return q.name == p.name }) {
 			parts = append(parts, p)
 		}

@@ -27,8 +27,8 @@ var (
 	// errUnknownFields: the shard's metadata has fields that this program does not know, and whose meaning for a
 	// shard with deleted records is not ours to guess.
 	errUnknownFields = errors.New("the shard's metadata has fields that this program does not know")
-	// ErrRevived: a bitmap has fewer deleted records than the stripe has already.
-	ErrRevived = errors.New("a deleted record would become visible again")
+	// errRevived: a bitmap has fewer deleted records than the stripe has already.
+	errRevived = errors.New("a deleted record would become visible again")
 )
 
 // Deletion is a new set of deleted records.
@@ -159,7 +159,7 @@ func (d *deletion) encodeStripe(i int, dir *metapb.StripeDirectory, bitmap []byt
 	}
 	made := &madeMarker{deleted: countBits(bitmap, n)}
 	if made.deleted < dir.DeletedRecordCount {
-		return fmt.Errorf("%w: %d are deleted already, but %d would be after this change", ErrRevived, dir.DeletedRecordCount, made.deleted)
+		return fmt.Errorf("%w: %d are deleted already, but %d would be after this change", errRevived, dir.DeletedRecordCount, made.deleted)
 	}
 	e, err := encodeMarker(d.node, bitmap, n)
 	if err != nil {

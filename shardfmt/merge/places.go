@@ -157,12 +157,12 @@ const (
 	// PackBelow is the size from which on an object stays where it is: a request for it takes longer to transfer than to begin, at
 	// 64 MiB/s and 30 ms.
 	PackBelow = 2 << 20
-	// PackGrowth is how many times as large the new object is as the largest that goes into it, so that a byte is copied at most
+	// packGrowth is how many times as large the new object is as the largest that goes into it, so that a byte is copied at most
 	// log₈(2 MiB / its first object) times, however often it is packed.
-	PackGrowth = 8
+	packGrowth = 8
 )
 
-// choose chooses the objects that move, in the order of their sizes: all that can, or those that PackBelow and PackGrowth say.
+// choose chooses the objects that move, in the order of their sizes: all that can, or those that PackBelow and packGrowth say.
 func (p *places) choose(into string, o PackOptions) (moving []*origin) {
 	for _, from := range p.origins {
 		if !p.stays[from.url] && from.size() > 0 {
@@ -175,7 +175,7 @@ func (p *places) choose(into string, o PackOptions) (moving []*origin) {
 		for i, from := range moving {
 			sizes[i] = from.size()
 		}
-		moving = moving[:PackCount(sizes)]
+		moving = moving[:packCount(sizes)]
 	}
 	if p.into = into; len(moving) < 2 && !o.Copy {
 		return nil
@@ -186,15 +186,15 @@ func (p *places) choose(into string, o PackOptions) (moving []*origin) {
 	return moving
 }
 
-// PackCount is how many of some objects, of sizes in rising order, are worth to be packed into one: as many of the smallest as make an object
-// of PackGrowth times the size of the largest among them, which is below PackBelow. Fewer than 2 are none.
-func PackCount(sizes []int64) int {
+// packCount is how many of some objects, of sizes in rising order, are worth to be packed into one: as many of the smallest as make an object
+// of packGrowth times the size of the largest among them, which is below PackBelow. Fewer than 2 are none.
+func packCount(sizes []int64) int {
 	sum, count := int64(0), 0
 	for i, size := range sizes {
 		if size >= PackBelow {
 			break
 		}
-		if sum += size; sum >= PackGrowth*size {
+		if sum += size; sum >= packGrowth*size {
 			count = i + 1
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/compaction/internal/savedplan"
 	"github.com/shardcat/shardcat/compaction/temporal"
 )
 
@@ -44,12 +44,12 @@ func (s *settings) workerCommand() *cobra.Command {
 	return cmd
 }
 
-func parseClasses(names []string) (out []compaction.SizeClass, err error) {
+func parseClasses(names []string) (out []savedplan.SizeClass, err error) {
 	for _, name := range names {
-		class := compaction.Small
-		for ; class < compaction.SizeClasses && class.String() != name; class++ {
+		class := savedplan.Small
+		for ; class < savedplan.SizeClasses && class.String() != name; class++ {
 		}
-		if class == compaction.SizeClasses {
+		if class == savedplan.SizeClasses {
 			return nil, fmt.Errorf("--classes: %q is not small, medium or large", name)
 		}
 		out = append(out, class)

@@ -1,4 +1,5 @@
-package compaction
+// Package schedule reads when tables are looked at.
+package schedule
 
 import (
 	"fmt"
@@ -16,27 +17,32 @@ type Schedule struct {
 	text  string
 }
 
-// defaultEvery is how long a table is left alone after it was looked at.
-const defaultEvery = 10 * time.Minute
+// Default is that of a table: it is left alone for ten minutes after it was looked at.
+var Default = Every(10*time.Minute, "10m0s")
+
+// Every is an interval; text is what String gives.
+func Every(interval time.Duration, text string) Schedule {
+	return Schedule{every: interval, text: text}
+}
 
 // minEvery bounds how often a table is looked at: a plan reads its manifests.
 const minEvery = time.Second
 
-// ParseSchedule reads an interval ("10m", "1d") or five fields of cron, with the time zone before them if it is not
+// Parse reads an interval ("10m", "1d") or five fields of cron, with the time zone before them if it is not
 // UTC ("CRON_TZ=Europe/Berlin 0 3 * * *"). The empty text is every 10 minutes.
-func ParseSchedule(text string) (Schedule, error) {
+func Parse(text string) (Schedule, error) {
 	if text == "" {
-		return Schedule{every: defaultEvery, text: defaultEvery.String()}, nil
+		return Default, nil
 	}
 	if every, err := catalog.ParseAge(text); err == nil {
 		if every < minEvery {
-			return Schedule{}, fmt.Errorf("%w: schedule %q: the minimum is %s", ErrPolicy, text, minEvery)
+			return Schedule{}, fmt.Errorf("schedule %q: the minimum is %s", text, minEvery)
 		}
 		return Schedule{every: every, text: text}, nil
 	}
 	times, err := cron.ParseStandard(inUTC(text))
 	if err != nil {
-		return Schedule{}, fmt.Errorf("%w: schedule %q: must be an interval like 10m or a cron expression with five fields", ErrPolicy, text)
+		return Schedule{}, fmt.Errorf("schedule %q: must be an interval like 10m or a cron expression with five fields", text)
 	}
 	return Schedule{cron: times, text: text}, nil
 }
@@ -55,16 +61,16 @@ func (s Schedule) Next(t time.Time) time.Time {
 		return s.cron.Next(t)
 	}
 	if s.every == 0 {
-		return t.Add(defaultEvery)
+		return t.Add(Default.every)
 	}
 	return t.Add(s.every)
 }
 
-// String is the text that ParseSchedule reads.
+// String is the text that Parse reads.
 func (s Schedule) String() string { return s.text }
 
-// passed reports whether a chore that was last done at a time is due again. By a clock that was set back it has not been done yet.
-func (s Schedule) passed(last, now time.Time) bool {
+// Passed reports whether a chore that was last done at a time is due again. By a clock that was set back it has not been done yet.
+func (s Schedule) Passed(last, now time.Time) bool {
 	return now.Before(last) || !s.Next(last).After(now)
 }
 

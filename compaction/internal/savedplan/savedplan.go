@@ -1,4 +1,5 @@
-package compaction
+// Package savedplan keeps a plan beside its table, so that the processes which carry it out hand over two words instead of lists of shards.
+package savedplan
 
 import (
 	"cmp"
@@ -12,11 +13,11 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction"
 )
 
-// SavedPlan names a plan whose groups lie in the table's vault folder, _compaction/plan-<id>-<number>.json, so that processes
-// hand over two words instead of lists of shards.
-type SavedPlan struct {
+// Plan names a plan whose groups lie in the table's vault folder, _compaction/plan-<id>-<number>.json.
+type Plan struct {
 	ID string `json:"id"`
 	// Groups is the number of groups, counted from 0, those that move the least bytes first.
 	Groups int `json:"groups"`
@@ -47,9 +48,11 @@ const (
 	// maxSavedGroups bounds a saved plan.
 	maxSavedGroups    = 1000
 	savedGroupVersion = 1
+	// maxSavedGroup bounds what is read of a group: the names of max-inputs shards.
+	maxSavedGroup = 16 << 20
 )
 
-func sizeClassOf(g *Group) SizeClass {
+func sizeClassOf(g *compaction.Group) SizeClass {
 	switch {
 	case g.BytesMoved <= smallMoves:
 		return Small
@@ -60,7 +63,7 @@ func sizeClassOf(g *Group) SizeClass {
 }
 
 // Class is the size class of a group.
-func (s *SavedPlan) Class(number int) SizeClass {
+func (s *Plan) Class(number int) SizeClass {
 	for c := Small; c < Large; c++ {
 		if number < s.Ends[c] {
 			return c
@@ -70,27 +73,27 @@ func (s *SavedPlan) Class(number int) SizeClass {
 }
 
 // JobID is the id of a group's job.
-func (s *SavedPlan) JobID(number int) string { return fmt.Sprintf("%s-%d", s.ID, number) }
+func (s *Plan) JobID(number int) string { return fmt.Sprintf("%s-%d", s.ID, number) }
 
 // savedGroup is the content of a group's object.
 type savedGroup struct {
-	Version int      `json:"version"`
-	Mode    Mode     `json:"mode"`
-	Inputs  []string `json:"inputs"`
-	Policy  Policy   `json:"policy"`
-	// SmallStripes and ShardRows are the Group's.
+	Version int               `json:"version"`
+	Mode    compaction.Mode   `json:"mode"`
+	Inputs  []string          `json:"inputs"`
+	Policy  compaction.Policy `json:"policy"`
+	// SmallStripes and ShardRows are those of compaction.Group.
 	SmallStripes bool  `json:"small_stripes,omitempty"`
 	ShardRows    int64 `json:"shard_rows,omitempty"`
 }
 
-// SavePlan writes the groups of a plan, 1,000 at most.
-func SavePlan(ctx context.Context, t *catalog.Table, p *Plan, policy Policy) (*SavedPlan, error) {
-	groups := make([]*Group, len(p.Groups))
+// Save writes the groups of a plan, 1,000 at most.
+func Save(ctx context.Context, t *catalog.Table, p *compaction.Plan, policy compaction.Policy) (*Plan, error) {
+	groups := make([]*compaction.Group, len(p.Groups))
 	for i := range p.Groups {
 		groups[i] = &p.Groups[i]
 	}
-	slices.SortStableFunc(groups, func(a, b *Group) int { return cmp.Compare(a.BytesMoved, b.BytesMoved) })
-	s := &SavedPlan{ID: uuid.NewString(), Groups: min(len(groups), maxSavedGroups)}
+	slices.SortStableFunc(groups, func(a, b *compaction.Group) int { return cmp.Compare(a.BytesMoved, b.BytesMoved) })
+	s := &Plan{ID: uuid.NewString(), Groups: min(len(groups), maxSavedGroups)}
 	s.Left = len(groups) - s.Groups
 	groups = groups[:s.Groups]
 	for i, g := range groups {
@@ -107,16 +110,16 @@ func SavePlan(ctx context.Context, t *catalog.Table, p *Plan, policy Policy) (*S
 	})
 }
 
-func (s *SavedPlan) at(t *catalog.Table, number int) string {
-	return fmt.Sprintf("%splan-%s.json", compactionFolder(t), s.JobID(number))
+func (s *Plan) at(t *catalog.Table, number int) string {
+	return fmt.Sprintf("%s_compaction/plan-%s.json", t.VaultFolder(), s.JobID(number))
 }
 
 // Group reads a group, with the policy that it was planned by. A shard of it that is no longer live is catalog.ErrConflict, a group that was
 // removed catalog.ErrNotFound.
-func (s *SavedPlan) Group(ctx context.Context, t *catalog.Table, number int) (*Group, Policy, error) {
-	text, _, err := t.Catalog().Client().ReadAll(ctx, s.at(t, number), maxQuarantineRecord)
+func (s *Plan) Group(ctx context.Context, t *catalog.Table, number int) (*compaction.Group, compaction.Policy, error) {
+	text, _, err := t.Catalog().Client().ReadAll(ctx, s.at(t, number), maxSavedGroup)
 	if errors.Is(err, blobio.ErrNotFound) {
-		return nil, Policy{}, fmt.Errorf("%w: group %d of plan %s", catalog.ErrNotFound, number, s.ID)
+		return nil, compaction.Policy{}, fmt.Errorf("%w: group %d of plan %s", catalog.ErrNotFound, number, s.ID)
 	}
 	var saved savedGroup
 	if err == nil {
@@ -126,21 +129,21 @@ func (s *SavedPlan) Group(ctx context.Context, t *catalog.Table, number int) (*G
 		err = fmt.Errorf("%w: %s is of version %d, this program supports %d", catalog.ErrUnsafe, s.at(t, number), saved.Version, savedGroupVersion)
 	}
 	if err != nil {
-		return nil, Policy{}, err
+		return nil, compaction.Policy{}, err
 	}
-	g, err := liveGroup(ctx, t, saved.Inputs)
+	g, err := compaction.GroupOf(ctx, t, saved.Inputs)
 	if err != nil {
-		return nil, Policy{}, err
+		return nil, compaction.Policy{}, err
 	}
 	g.SmallStripes, g.ShardRows = saved.SmallStripes, saved.ShardRows
-	if g.Mode = saved.Mode; g.Mode != Concat {
+	if g.Mode = saved.Mode; g.Mode != compaction.Concat {
 		g.BytesMoved = g.Bytes
 	}
 	return g, saved.Policy, nil
 }
 
 // Remove deletes the plan's groups.
-func (s *SavedPlan) Remove(ctx context.Context, t *catalog.Table) error {
+func (s *Plan) Remove(ctx context.Context, t *catalog.Table) error {
 	return t.Catalog().Client().Each(ctx, s.Groups, func(ctx context.Context, client *blobio.Client, i int) error {
 		if err := client.Delete(ctx, s.at(t, i), ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return err

@@ -1,0 +1,9 @@
+package merge
+
+// For the tests outside the package.
+const PackGrowth = packGrowth
+
+var (
+	PackCount  = packCount
+	ErrRevived = errRevived
+)
