@@ -3,7 +3,4 @@ package merge
 // For the tests outside the package.
 const PackGrowth = packGrowth
 
-var (
-	PackCount  = packCount
-	ErrRevived = errRevived
-)
+var ErrRevived = errRevived

@@ -18,7 +18,7 @@ import (
 // PackOptions of Pack. The zero value is valid.
 type PackOptions struct {
 	Options
-	// All copies the data of every object, whatever its size, and not only where that pays; see packCount.
+	// All copies the data of every object, whatever its size, and not only where that pays; see PackCount.
 	All bool
 	// Copy is All for data in one object too, which packing would leave there: nothing of the inputs is needed afterwards.
 	Copy bool

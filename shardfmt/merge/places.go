@@ -175,7 +175,7 @@ func (p *places) choose(into string, o PackOptions) (moving []*origin) {
 		for i, from := range moving {
 			sizes[i] = from.size()
 		}
-		moving = moving[:packCount(sizes)]
+		moving = moving[:PackCount(sizes)]
 	}
 	if p.into = into; len(moving) < 2 && !o.Copy {
 		return nil
@@ -186,9 +186,9 @@ func (p *places) choose(into string, o PackOptions) (moving []*origin) {
 	return moving
 }
 
-// packCount is how many of some objects, of sizes in rising order, are worth to be packed into one: as many of the smallest as make an object
+// PackCount is how many of some objects, of sizes in rising order, are worth to be packed into one: as many of the smallest as make an object
 // of packGrowth times the size of the largest among them, which is below PackBelow. Fewer than 2 are none.
-func packCount(sizes []int64) int {
+func PackCount(sizes []int64) int {
 	sum, count := int64(0), 0
 	for i, size := range sizes {
 		if size >= PackBelow {
