@@ -193,7 +193,7 @@ const carriedTogether = 64
 // openAll opens shards, many at the same time. It is nil for an entry that is none.
 func (t *Table) openAll(ctx context.Context, shards []*manifest.Entry) ([]*shardfmt.Shard, error) {
 	opened := make([]*shardfmt.Shard, len(shards))
-	return opened, t.cat.client.Each(ctx, len(shards), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
+	return opened, t.cat.client.EachUpTo(ctx, carriedTogether, len(shards), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
 		if shards[i].IsShard() {
 			opened[i], err = t.openShard(ctx, branch, shards[i].Path, shards[i].RootBytes, false)
 		}

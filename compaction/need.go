@@ -3,6 +3,7 @@ package compaction
 import (
 	"context"
 
+	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -141,7 +142,7 @@ func dataObjects(e *manifest.Entry) int64 {
 }
 
 // columnGets is about how many requests a column of a shard takes: one for each range that its values lie in, which of an entry of an older version is
-// one for each stripe, and one for as many stripes as a scan reads together.
+// one for each stripe, and one for as many stripes as have a root that is worth as much.
 func columnGets(e *manifest.Entry) int64 {
 	if e.ColumnRanges > 0 {
 		return min(e.Stripes, max(e.ColumnRanges, readTogether(e.Stripes)))
@@ -149,8 +150,8 @@ func columnGets(e *manifest.Entry) int64 {
 	return e.Stripes
 }
 
-// readTogether is how many requests a column of so many stripes takes whose values lie side by side: up to 64 stripes are read together, and after them
-// half as many at a time.
+// readTogether is how many requests a column of so many stripes counts as whose values lie side by side: one for up to 64 stripes, and for each 32 more, which
+// make the root larger by some 200 KB. A scan makes fewer, see packedRounds.
 func readTogether(stripes int64) int64 {
 	const first, next = 64, 32
 	return 1 + (max(stripes, first)-first+next-1)/next
@@ -181,9 +182,10 @@ func (p *planner) rebuild(c *class, r *run, need need, why string) Group {
 	live := r.records - r.deleted
 	stripes := stripesOf(live)
 	return Group{
-		Scan: r.scan(dataGets(stripes, r.bytes/max(1, r.records)*live), r.bytes/max(1, r.records)*live),
+		Scan: r.scan(dataGets(stripes, r.bytes/max(1, r.records)*live), r.bytes/max(1, r.records)*live, 0),
 		Mode: Rebuild, SmallStripes: need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
-		Gets: 2*r.gets + dataGets(r.stripes, r.bytes) + rebuildGets, Puts: stripes + concatPuts,
+		Gets: 2*r.gets + r.reads + rebuildGets, Puts: stripes + concatPuts,
+		Steps:     commitSteps + rounds(r.gets) + rounds(r.gets+r.reads),
 		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: need.String() + "; the group ends because of " + why,
 		Loss:   pruningLoss(p.columns, r),
@@ -221,12 +223,28 @@ func (p *planner) mayMove(r *run) bool {
 	return p.policy.MaxBytesPerRun == 0 || r.bytes <= p.policy.MaxBytesPerRun
 }
 
-// packedGets is how many requests all columns take of stripes that were packed: the first stripe may be read alone, up to 64 are read together, and after
-// them half as many at a time, of which each column is a range.
+// packedRounds is in how many rounds stripes that were packed are read: up to 256 of them or 64 MiB, and after them half as much at a time.
+func packedRounds(stripes, bytes int64) int64 {
+	const most, mostBytes = 256, 64 << 20
+	after := func(n, first int64) int64 { return (max(n, first) - first + first/2 - 1) / (first / 2) }
+	return 1 + max(after(stripes, most), after(bytes, mostBytes))
+}
+
+// packedGets is how many requests all columns take of stripes that were packed: of 2 MiB each, and one for each column where a round ends. The root of so
+// many stripes is one request more than others.
 func packedGets(stripes, bytes, columns int64) int64 {
 	const request = 2 << 20
-	return max(2+columns*(readTogether(stripes)-1), bytes/request)
+	return 2 + bytes/request + columns*(packedRounds(stripes, bytes)-1)
 }
+
+// inFlight is how many requests to a bucket are under way at a time.
+const inFlight = blobio.DefaultBucketConcurrency
+
+// rounds is how many steps so many requests take of which none waits for another.
+func rounds(gets int64) int64 { return (gets + inFlight - 1) / inFlight }
+
+// commitSteps are those of a job besides reading and writing data: its record, the new root, and the commit of a table with few manifests.
+const commitSteps = 10
 
 // pack makes a group whose data is copied into one object.
 func (p *planner) pack(c *class, r *run, why string) Group {
@@ -235,19 +253,27 @@ func (p *planner) pack(c *class, r *run, why string) Group {
 		Mode: Pack, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + r.objects + parts + readBacks, Puts: concatPuts + max(1, parts),
 		Partition: c.text, class: c, Inputs: p.inputs(r),
-		Reason: why, Loss: pruningLoss(p.columns, r), Scan: r.scan(packedGets(r.stripes, r.bytes, p.shapes.columns()), r.bytes),
+		Reason: why, Loss: pruningLoss(p.columns, r), Scan: r.scan(packedGets(r.stripes, r.bytes, p.shapes.columns()), r.bytes, 3*(packedRounds(r.stripes, r.bytes)-1)/2),
+		Steps: commitSteps + 1 + rounds(r.gets/2) + rounds(r.objects+parts),
 	}
 }
 
-// ScanCost is what a scan of all columns costs before and after a group is done, as far as entries show: requests and bytes.
+// ScanCost is what a scan of all columns costs before and after a group is done, as far as entries show: requests, steps, which are requests to a remote
+// store that wait for one another, and bytes.
 type ScanCost struct {
 	GetsBefore  int64 `json:"gets_before"`
 	GetsAfter   int64 `json:"gets_after"`
+	StepsBefore int64 `json:"steps_before"`
+	StepsAfter  int64 `json:"steps_after"`
 	BytesBefore int64 `json:"bytes_before"`
 	BytesAfter  int64 `json:"bytes_after"`
 }
 
-// scan is the cost of a run's shards, and of one whose data takes so many requests: a root each, and before it each stripe by requests of its own.
-func (r *run) scan(gets, bytes int64) *ScanCost {
-	return &ScanCost{GetsBefore: r.gets + dataGets(r.stripes, r.bytes), GetsAfter: 1 + gets, BytesBefore: r.bytes, BytesAfter: bytes}
+// scan is the cost of a run's shards, and of one whose data takes so many requests, in as many steps as these take and waits more: a root each, which
+// comes first.
+func (r *run) scan(gets, bytes, waits int64) *ScanCost {
+	before, after := r.gets+r.reads, 1+gets
+	return &ScanCost{
+		GetsBefore: before, GetsAfter: after, StepsBefore: 1 + rounds(before), StepsAfter: 1 + rounds(after) + waits, BytesBefore: r.bytes, BytesAfter: bytes,
+	}
 }

@@ -126,7 +126,7 @@ func (p *planner) leaveAtTarget(c *candidate) {
 
 // separate makes groups of shards that overlap, of up to overlapTargets each.
 func (p *planner) separate(c *class, deep []place) {
-	r := run{policy: &p.policy}
+	r := run{policy: &p.policy, columns: p.shapes.columns()}
 	r.start(deep)
 	for i, next := range (Inputs{p.kept, deep}).all() {
 		if len(r.inputs) >= p.policy.MaxInputs || max(p.targets(&r), 1) >= overlapTargets {

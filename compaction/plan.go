@@ -50,6 +50,9 @@ type Group struct {
 	// Gets and Puts are requests for the merge, the job's records included and Iceberg's own left out.
 	Gets int64 `json:"gets"`
 	Puts int64 `json:"puts"`
+	// Steps are about how many of all requests wait for one another, those of a commit to a table with few manifests included: the time of the merge,
+	// where the store is remote and the data little.
+	Steps int64 `json:"steps"`
 	// Reason reports why these shards, and why not more of them.
 	Reason string `json:"reason"`
 	// Partition of the shards, as text, empty if the table has none.
@@ -273,7 +276,7 @@ func (p *planner) reaches(has, target int64) bool {
 // group cuts the candidates of one class into runs of adjacent shards.
 func (p *planner) group(c *class) {
 	slices.SortFunc(c.candidates, p.kept.neighbours)
-	r := run{policy: &p.policy, packs: c.need.packs()}
+	r := run{policy: &p.policy, packs: c.need.packs(), columns: p.shapes.columns()}
 	r.start(c.candidates)
 	for i, next := range (Inputs{p.kept, c.candidates}).all() {
 		if why := r.refuses(next); why != "" {
@@ -315,7 +318,7 @@ func (p *planner) close(c *class, r *run, why string) {
 		Mode: Concat, HeldBytes: r.held, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
 		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: fmt.Sprintf("%s below the target; ends because of %s", plural.Count(len(r.inputs), "shard"), why),
-		Loss:   pruningLoss(p.columns, r), Scan: r.scan(dataGets(r.stripes, r.bytes), r.bytes),
+		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.reads, r.bytes, 0), Steps: commitSteps + rounds(r.gets/2),
 	}
 	p.plan.Groups = append(p.plan.Groups, g)
 }

@@ -14,14 +14,18 @@ type run struct {
 	stripes, gets, held               int64
 	// objects that values lie in, and how many requests a column takes.
 	objects, columnGets int64
-	created             manifest.CreationRange
-	spreads             [lossColumns]spread
+	// reads is how many requests the values of all columns take, which are so many.
+	reads, columns int64
+	created        manifest.CreationRange
+	spreads        [lossColumns]spread
 	// packs: the objects become one, so that their number is not a limit.
 	packs bool
 }
 
 // start empties the run; inputs are taken from the class's slice, where adjacent shards follow one another.
-func (r *run) start(at []place) { *r = run{policy: r.policy, packs: r.packs, inputs: at[:0]} }
+func (r *run) start(at []place) {
+	*r = run{policy: r.policy, packs: r.packs, columns: r.columns, inputs: at[:0]}
+}
 
 func (r *run) add(c *candidate) {
 	if len(r.inputs) == 0 {
@@ -39,6 +43,11 @@ func (r *run) add(c *candidate) {
 	r.stripes += c.stripes
 	r.objects += c.data
 	r.columnGets += c.columnGets
+	if c.columnGets < c.stripes {
+		r.reads += packedGets(c.stripes, c.stored, r.columns)
+	} else {
+		r.reads += dataGets(c.stripes, c.stored)
+	}
 	for i := range r.spreads {
 		r.spreads[i].add(c.ranges[i])
 	}

@@ -117,12 +117,12 @@ func (a *app) printGroups(p *compaction.Plan) {
 	}
 	for i, g := range p.Groups {
 		a.printf("group %d     %s: %s → %d, %s, %s\n", i+1, g.Mode, plural.Count(g.Inputs.Len(), "shard"), g.Outputs, plural.Count(g.Records, "record"), progress.Bytes(g.Bytes))
-		a.printf("  cost      %s of data moved, %d of metadata; %s, %s\n", plural.Count(g.BytesMoved, "byte"), g.MetadataBytes, plural.Count(g.Gets, "GET"), plural.Count(g.Puts, "PUT"))
+		a.printf("  cost      %s of data moved, %d of metadata; %s, %s, about %s\n", plural.Count(g.BytesMoved, "byte"), g.MetadataBytes, plural.Count(g.Gets, "GET"), plural.Count(g.Puts, "PUT"), plural.Count(g.Steps, "step"))
 		if g.HeldBytes > 0 {
 			a.printf("  retained  %s of input data still referenced by the merged root\n", progress.Bytes(g.HeldBytes))
 		}
 		if c := g.Scan; c != nil {
-			a.printf("  scan      %s → %d, %s → %s\n", plural.Count(c.GetsBefore, "GET"), c.GetsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))
+			a.printf("  scan      %s → %d, %s → %d, %s → %s\n", plural.Count(c.GetsBefore, "GET"), c.GetsAfter, plural.Count(c.StepsBefore, "step"), c.StepsAfter, progress.Bytes(c.BytesBefore), progress.Bytes(c.BytesAfter))
 		}
 		a.printf("  reason    %s\n", g.Reason)
 		if g.Loss != nil {
