@@ -613,6 +613,22 @@ func TestPartitionGrammar(t *testing.T) {
 	if err != nil || spec.NumFields() != 4 {
 		t.Fatalf("%v, %v", spec, err)
 	}
+	odd, err := schema.Parse(`{"fields":[{"name":"a,b","type":"String"},{"name":"f(x)","type":"Int64"},{"name":"say \"hi\"","type":"DateTime"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ice, notes, err = manifest.ToIceberg(odd); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"a,b": "a,b", `"a,b"`: "a,b", `bucket(4, "a,b")`: "a,b_bucket", "truncate(2, a,b)": "a,b_trunc", `"f(x)"`: "f(x)", `bucket[8]("f(x)")`: "f(x)_bucket",
+		`day("say ""hi""")`: `say "hi"_day`, `hour(say "hi")`: `say "hi"_hour`,
+	} {
+		spec, err := parsePartition([]string{text}, manifest.NewTableSchema(ice, notes))
+		if err != nil || spec.Field(0).Name != want {
+			t.Errorf("%s: %v, %v", text, spec, err)
+		}
+	}
 	for _, bad := range []string{"day(id)", "nope", "week(ts)", "bucket(id)", "day(ts", "bucket(1,2,id)", "day()"} {
 		if _, err := parsePartition([]string{bad}, sc); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: %v", bad, err)

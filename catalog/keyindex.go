@@ -174,7 +174,7 @@ func (t *Table) keyIndexName(d *keyIndexDef) string {
 	for _, id := range d.ids {
 		name := strconv.Itoa(id)
 		if n := t.schema.Node(id); n != nil {
-			name = n.Name
+			name = quotedPath(schema.JoinPath(n.Name))
 		}
 		names = append(names, name)
 	}

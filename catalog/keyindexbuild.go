@@ -21,6 +21,7 @@ import (
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // KeyIndexResult is what was done to the key indexes of a table.
@@ -72,7 +73,7 @@ func (t *Table) DropKeyIndex(ctx context.Context, name string) error {
 }
 
 func (t *Table) parseKeyIndex(spec string) (*keyIndexDef, error) {
-	key, err := t.newRowKey(strings.Split(strings.TrimPrefix(spec, keyIndexPrefix), ","))
+	key, err := t.newRowKey(schema.ParsePaths(strings.TrimPrefix(spec, keyIndexPrefix)))
 	if err != nil {
 		return nil, err
 	}

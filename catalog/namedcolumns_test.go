@@ -42,7 +42,7 @@ func TestNamesFollowColumns(t *testing.T) {
 	must(g.load(c).RenameColumn(ctx, "a b.y", "z.z"))
 	must(g.load(c).RenameColumn(ctx, "small", "id")) // a name that another column had
 	holds("renamed", map[string]string{
-		IndexesProperty: "text:a b.x hash:key layer:id,ts", orderProperty: `id desc, "a b"."z.z" nulls first`, whereProperty: `(key >= 0 AND "a b"."z.z" = 1)`,
+		IndexesProperty: "text:\"a b\".x hash:key layer:id,ts", orderProperty: `id desc, "a b"."z.z" nulls first`, whereProperty: `(key >= 0 AND "a b"."z.z" = 1)`,
 	})
 	must(g.load(c).RenameColumn(ctx, "a b", "s"))
 	tbl := g.load(c)

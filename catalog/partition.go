@@ -24,6 +24,10 @@ func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.Partiti
 			return nil, err
 		}
 		n, err := partitionSource(ts, column)
+		if path, ok := unquotedPath(column); err != nil && ok {
+			column = path
+			n, err = partitionSource(ts, column)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: partition %q: %w", ErrInvalid, text, err)
 		}
@@ -85,21 +89,28 @@ var transforms = map[bool][]string{
 	false: {"year", "month", "day", "hour", "identity"},
 }
 
-// parseTransform reads "ts", "day(ts)", "bucket(16, id)" or "bucket[16](id)".
+// unquotedPath is the path of a column some of whose names stand in double quotes, as ParseOrder reads them; false for any other text.
+func unquotedPath(text string) (path string, ok bool) {
+	path, words, _, more := cutKey(text)
+	return path, strings.Contains(text, `"`) && words == "" && !more
+}
+
+// parseTransform reads "ts", "day(ts)", "bucket(16, id)" or "bucket[16](id)"; names in double quotes may hold anything.
 func parseTransform(text string) (column string, t iceberg.Transform, suffix string, err error) {
-	head, inner, call := strings.Cut(strings.TrimSpace(text), "(")
-	if !call {
-		return head, iceberg.IdentityTransform{}, "", nil
+	text = strings.TrimSpace(text)
+	head, column, call := strings.Cut(text, "(")
+	if _, ok := unquotedPath(text); !call || ok && text[0] == '"' {
+		return text, iceberg.IdentityTransform{}, "", nil
 	}
-	inner, ok := strings.CutSuffix(inner, ")")
-	arguments := strings.Split(inner, ",")
-	column = strings.TrimSpace(arguments[len(arguments)-1])
+	column, ok := strings.CutSuffix(column, ")")
 	head = strings.TrimSpace(head)
-	if len(arguments) == 2 {
-		head += "[" + strings.TrimSpace(arguments[0]) + "]"
+	if slices.Contains(transforms[true], head) {
+		size, of, _ := strings.Cut(column, ",")
+		head, column = head+"["+strings.TrimSpace(size)+"]", of
 	}
+	column = strings.TrimSpace(column)
 	word, _, sized := strings.Cut(head, "[")
-	ok = ok && len(arguments) <= 2 && column != "" && slices.Contains(transforms[sized], word)
+	ok = ok && column != "" && slices.Contains(transforms[sized], word)
 	if t, err = iceberg.ParseTransform(head); err != nil || !ok {
 		return "", nil, "", fmt.Errorf("%w: partition %q: expected a column, or year, month, day, hour(column), bucket(N, column), truncate(N, column)",
 			ErrInvalid, text)

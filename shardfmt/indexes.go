@@ -44,7 +44,7 @@ func ParseIndexScope(text string) (IndexScope, error) { return stripeindex.Parse
 
 // ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index, or are one key of a layer
 // index, are separated by commas, and columns that are one field of a text index by +. text@shard, hash@shard and layer@shard request one index of
-// all stripes; @field and @shard-field for such that stand in the description of their field.
+// all stripes; @field and @shard-field for such that stand in the description of their field. Names in double quotes may hold anything.
 // Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
 func ParseIndexSpec(text string) (IndexSpec, error) { return stripeindex.ParseSpec(text) }
 

@@ -61,7 +61,7 @@ func (a *app) tableCreateCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&text, "schema", "", "schema: a JSON or YAML file, or inline text")
 	cmd.Flags().StringVar(&like, "like", "", "take the schema of this shard or data file")
-	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) … (repeatable)")
+	cmd.Flags().StringArrayVar(&o.Partition, "partition", nil, "partition field: COL, day(COL), bucket(N, COL), truncate(N, COL) …; a name may stand in double quotes (repeatable)")
 	cmd.Flags().StringVar(&order, "order", "", "sort order of rows in shards, such as \"t desc, host\" (default: input order)")
 	cmd.Flags().StringVar(&o.Location, "location", "", "URL of the folder for Iceberg metadata (default: a new folder in the warehouse, or chosen by the catalog)")
 	indexes.add(cmd.Flags(), "every stripe of new shards")

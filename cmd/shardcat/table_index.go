@@ -28,7 +28,8 @@ shards, whose data is not moved: each gets a new root, 64 per snapshot.
     build                     only what is missing: after --no-build, or for shards of other writers
     list                      the table's indexes, and how many stripes have each
 
-COL may be a member of a struct (a.b) or a list; COL,COL are columns that share one text or hash index.`,
+COL may be a member of a struct (a.b) or a list; COL,COL are columns that share one text or hash index. A name with a space, comma, colon or
+quote in it stands in double quotes: hash:"user id".`,
 		Example: `  shardcat table index logs add text:message:unicode-log
   shardcat table index logs drop text:message`,
 		Args: atLeast(2),

@@ -69,7 +69,7 @@ type Spec struct {
 }
 
 // ParseSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns are separated by commas, those of a
-// composite of texts by +. text@shard and the like request another scope.
+// composite of texts by +. A name in double quotes may hold anything; a quote in it is doubled. text@shard and the like request another scope.
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, ok := strings.Cut(s, ":")
 	kind, scope, scoped := strings.Cut(kind, "@")
@@ -84,14 +84,15 @@ func ParseSpec(s string) (Spec, error) {
 			return Spec{}, fmt.Errorf("index %q: %w", s, err)
 		}
 	}
-	if i := strings.LastIndexByte(rest, ':'); i > 0 && out.Kind == Text {
-		z, err := tokenizer.ParseTokenizer(rest[i+1:])
+	var token string
+	out.Columns, token = parseColumns(rest, out.Kind == Text)
+	if token != "" {
+		z, err := tokenizer.ParseTokenizer(token)
 		if err != nil {
 			return Spec{}, fmt.Errorf("index %q: %w", s, err)
 		}
-		out.Tokenizer, rest = z, rest[:i]
+		out.Tokenizer = z
 	}
-	out.Columns = strings.Split(rest, ",")
 	return out, out.check()
 }
 
@@ -109,7 +110,7 @@ func (s Spec) String() string {
 	if s.Scope != OfStripe {
 		kind += "@" + scopeNames[s.Scope]
 	}
-	text := kind + ":" + strings.Join(s.Columns, ",")
+	text := kind + ":" + formatColumns(s.Columns)
 	if s.Kind == Text && s.Tokenizer != tokenizer.Word {
 		text += ":" + s.Tokenizer.String()
 	}
@@ -117,11 +118,11 @@ func (s Spec) String() string {
 }
 
 // Name is what the index is called, whatever its scope: its kind and columns.
-func (s Spec) Name() string { return kindNames[s.Kind] + ":" + strings.Join(s.Columns, ",") }
+func (s Spec) Name() string { return kindNames[s.Kind] + ":" + formatColumns(s.Columns) }
 
 // ParseSpecs reads specs separated by spaces, as a table property holds them.
 func ParseSpecs(text string) (out []Spec, err error) {
-	for _, word := range strings.Fields(text) {
+	for _, word := range fields(text) {
 		s, err := ParseSpec(word)
 		if err != nil {
 			return nil, err
