@@ -154,6 +154,8 @@ type collector struct {
 	run string
 
 	listed []blobio.Info
+	// sorted are the objects of a dropped table that lists have had so far, by URL.
+	sorted map[string]bool
 	live   *liveSet
 	jobs   *openJobs
 	old    []*jobRecords

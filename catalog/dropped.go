@@ -200,13 +200,23 @@ func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
 	if err := c.checkMetadataFiles(ctx); err != nil {
 		return err
 	}
+	c.sortDropped(d)
+	return nil
+}
+
+// sortDropped sorts the listed objects that no earlier list had.
+func (c *collector) sortDropped(d *DroppedTable) {
+	if c.sorted == nil {
+		c.sorted = map[string]bool{}
+	}
 	p := c.plan
 	for i := range c.listed {
 		info := &c.listed[i]
 		kind := c.table.kindOf(info.URL)
-		if kind == controlObject {
+		if kind == controlObject || c.sorted[info.URL] {
 			continue
 		}
+		c.sorted[info.URL] = true
 		p.Objects++
 		p.Bytes += info.Size
 		why := ""
@@ -229,10 +239,10 @@ func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
 		k.Bytes += info.Size
 		p.Kept[why] = k
 	}
-	return nil
 }
 
-// deleteDropped deletes what was planned, the table's metadata file last. That its deletion has begun is recorded before the catalog
+// deleteDropped deletes what was planned and what a further list has besides, the table's metadata file last: without it nothing shows to which
+// table the other objects belong, and one that a list has left out would stay for ever, with the records. That its deletion has begun is recorded before the catalog
 // is checked once more for the table; who brings it back registers it before looking for that record. So one of the two
 // sees the other.
 func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
@@ -248,31 +258,50 @@ func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 		return err
 	}
 	last := canonicalURL(d.Metadata)
-	slices.SortStableFunc(c.plan.Delete, func(a, b Garbage) int {
-		return cmp.Or(cmp.Compare(btoi(a.URL == last), btoi(b.URL == last)), cmp.Compare(a.URL, b.URL))
-	})
+	for done := 0; done < len(c.plan.Delete); {
+		rest := c.plan.Delete[done:]
+		slices.SortFunc(rest, func(a, b Garbage) int { return cmp.Compare(a.URL, b.URL) })
+		done = len(c.plan.Delete)
+		for i := range rest {
+			if rest[i].URL == last {
+				continue
+			}
+			if err := c.deletePlanned(ctx, &rest[i]); err != nil {
+				return err
+			}
+		}
+		c.listed = nil
+		if err := c.list(ctx); err != nil {
+			return err
+		}
+		c.sortDropped(d)
+	}
 	for i := range c.plan.Delete {
 		g := &c.plan.Delete[i]
-		if g.URL == last && len(c.plan.Kept) > 0 {
+		if g.URL != last {
+			continue
+		}
+		if len(c.plan.Kept) > 0 {
 			g.Reason = "the metadata file is deleted last"
 			continue
 		}
-		switch err := t.clientOf(g.URL).Delete(ctx, g.URL, g.ETag); {
-		case errors.Is(err, blobio.ErrNotFound):
-		case err != nil:
+		if err := c.deletePlanned(ctx, g); err != nil {
 			return err
-		default:
-			c.plan.Deleted++
 		}
 	}
 	return nil
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
+// deletePlanned deletes an object as it was listed, and counts it unless it is gone.
+func (c *collector) deletePlanned(ctx context.Context, g *Garbage) error {
+	switch err := c.table.clientOf(g.URL).Delete(ctx, g.URL, g.ETag); {
+	case errors.Is(err, blobio.ErrNotFound):
+	case err != nil:
+		return err
+	default:
+		c.plan.Deleted++
 	}
-	return 0
+	return nil
 }
 
 // onlyRecords lists the records in a vault folder. An object of any other kind is ErrUnsafe.

@@ -3,11 +3,15 @@ package catalog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
+	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
 func collectDropped(t *testing.T, c *Catalog, o CollectOptions) []*CollectResult {
@@ -207,5 +211,28 @@ func TestForgetDroppedRefuses(t *testing.T) {
 	}
 	if after := all(); !slices.Equal(after, before) {
 		t.Errorf("%v is left of %v", after, before)
+	}
+}
+
+// TestDroppedTableBehindAStaleList: an object that a list leaves out is deleted with the others, or by the next run.
+func TestDroppedTableBehindAStaleList(t *testing.T) {
+	for n := 1; n <= 6; n++ {
+		g := newTimed(t)
+		c := g.catalog(nil)
+		tbl := g.create(c)
+		for i := range 3 {
+			ingest(t, tbl, IngestOptions{}, rows(10*i, 10))
+		}
+		if err := c.Drop(t.Context(), tableName); err != nil {
+			t.Fatal(err)
+		}
+		g.clock.Advance(30 * day)
+		stale := blobfake.NewFaulty(t, &fakeclock.Bucket{Bucket: memblob.Open(g.bucket), Clock: g.clock}, fmt.Sprintf("list %d: hide", n))
+		_, err := g.over(stale, Options{Now: g.clock.Now}).CollectDropped(t.Context(), CollectOptions{Execute: true})
+		g.clock.Advance(day)
+		collectDropped(t, c, CollectOptions{Execute: true})
+		if left := slices.Concat(objectsBelow(t, c, tbl.VaultFolder()), objectsBelow(t, c, tbl.metadataFolder()), objectsBelow(t, c, c.droppedFolder())); len(left) != 0 {
+			t.Errorf("list %d stale (%v): left %v", n, err, left)
+		}
 	}
 }
