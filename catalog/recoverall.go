@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
@@ -91,8 +92,9 @@ type RecoverResult struct {
 
 // lostTable is a table as its files show it.
 type lostTable struct {
-	owner   Owner
-	dropped bool
+	owner Owner
+	// unowned: the record of the owner is missing, for a take-over ended before it wrote the new one.
+	unowned, dropped bool
 	// files are the metadata files of its folders.
 	files []metadataState
 }
@@ -162,6 +164,10 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 				}
 			case droppedName:
 				lostTableOf(lost, uuid).dropped = true
+			default:
+				if lost[uuid] == nil && validUUID(uuid) {
+					lostTableOf(lost, uuid)
+				}
 			}
 			return nil
 		}
@@ -204,11 +210,23 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 		}
 	}
 	for uuid, t := range lost {
-		if t.owner.TableUUID == "" { // a folder without an owner has no rows that a catalog committed
-			delete(lost, uuid)
+		switch {
+		case t.owner.TableUUID != "":
+		case len(t.files) == 0 || t.files[0].meta.CurrentSnapshot() == nil:
+			delete(lost, uuid) // no rows that a catalog committed
+		default:
+			t.unowned, t.owner.TableUUID = true, uuid
+			if name, err := c.nameOfLocation(t.files[0].meta.Location()); err == nil {
+				t.owner.Table = name.String()
+			}
 		}
 	}
 	return lost, nil
+}
+
+func validUUID(text string) bool {
+	_, err := uuid.Parse(text)
+	return err == nil
 }
 
 func lostTableOf(lost map[string]*lostTable, uuid string) *lostTable {
@@ -245,13 +263,19 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, kno
 	}
 	r.Metadata = last.at
 	if !here {
+		if t.unowned && !takeOver {
+			r.err = fmt.Errorf("%w: table %s: the vault folder %s has no record of its owner: another catalog may be taking it over; if none is: shardcat table recover --all --take-over",
+				ErrUnsafe, name, c.vaultFolder(uuid))
+			return r
+		}
 		r.Outcome = RecoveredTable
 		_, r.err = c.Recover(ctx, last.at, RecoverOptions{As: name, TakeOver: takeOver})
 		return r
 	}
-	if takeOver {
+	switch {
+	case takeOver:
 		r.err = c.takeOwnership(ctx, t.owner, name)
-	} else {
+	case !t.unowned: // the next writer claims a folder without an owner
 		r.err = c.checkOwned(ctx, &t.owner, uuid)
 	}
 	if r.err != nil {
