@@ -103,6 +103,9 @@ type registrar interface {
 	RegisterTable(context.Context, table.Identifier, string) (*table.Table, error)
 }
 
+// Changed is the property that another client sets.
+const Changed = "changed"
+
 // another is what another client does to a table; one that is not there is left alone.
 func another(ctx context.Context, c icecatalog.Catalog, event string, ident table.Identifier) error {
 	if len(ident) == 0 {
@@ -125,7 +128,7 @@ func another(ctx context.Context, c icecatalog.Catalog, event string, ident tabl
 			_, err = r.RegisterTable(ctx, ident, t.MetadataLocation())
 		}
 	case "change":
-		_, _, err = c.CommitTable(ctx, ident, nil, []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{"changed": time.Now().String()})})
+		_, _, err = c.CommitTable(ctx, ident, nil, []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{Changed: time.Now().String()})})
 	}
 	return err
 }

@@ -38,9 +38,9 @@ var (
 	damaged = []error{corrupt.ErrCorrupt, corrupt.ErrUnsupported}
 )
 
-// Iceberg's metadata and the text that is ingested have no checksums: a flipped bit in them is the transport's
+// Iceberg's metadata, text that is ingested or exported and the arguments of a command have no checksums: a flipped bit in them is the transport's
 // to find. Every other byte is a shard's.
-const unprotected = "get~json *: stall 0s\nget~.avro *: stall 0s\n"
+const unprotected = "get~json *: stall 0s\nget~.avro *: stall 0s\nget~.txt *: stall 0s\nget~.csv *: stall 0s\n"
 
 // bucketFaults are for the fault bucket.
 var bucketFaults = append([]fault{
@@ -120,8 +120,8 @@ var catalogFaults = []fault{
 	{name: "delivered twice", script: "any {n}: twice", brings: []error{catalog.ErrExists, catalog.ErrNotFound}, hides: true},
 	{name: "old state once", script: "load {n}: stale", kind: "load", brings: raced, hides: true},
 	{name: "old state from then on", script: "load {n}-: stale", kind: "load", brings: raced, hides: true},
-	{name: "renamed before", script: "any {n}: before rename", brings: missing, hides: true},
-	{name: "renamed after", script: "any {n}: after rename", brings: missing, hides: true},
+	{name: "renamed before", script: "any {n}: before rename", brings: twice, hides: true},
+	{name: "renamed after", script: "any {n}: after rename", brings: twice, hides: true},
 	{name: "dropped and recovered before", script: "any {n}: before recover", brings: raced, hides: true},
 	{name: "dropped and recovered after", script: "any {n}: after recover", brings: raced, hides: true},
 	{name: "changed by another writer", script: "any {n}: before change", brings: raced, hides: true},
@@ -132,6 +132,8 @@ var catalogFaults = []fault{
 var (
 	raced   = []error{catalog.ErrConflict, catalog.ErrNotFound}
 	missing = []error{catalog.ErrNotFound, icecatalog.ErrNoSuchTable, icecatalog.ErrNoSuchNamespace}
+	// A collection may see the table under both names, and refuses.
+	twice   = append([]error{catalog.ErrUnsafe}, missing...)
 	refused = []error{catalog.ErrRefused, rest.ErrForbidden, rest.ErrUnauthorized, rest.ErrBadRequest}
 	away    = []error{rest.ErrCommitStateUnknown, rest.ErrServiceUnavailable, rest.ErrServerError, syscall.ECONNRESET, io.EOF, io.ErrUnexpectedEOF}
 )

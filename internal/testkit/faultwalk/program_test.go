@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,9 @@ var build = sync.OnceValues(func() (path string, err error) {
 })
 
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(800) // worlds are small, and every step of a walk leaves all that it allocated
+	debug.SetMemoryLimit(4 << 30)
+	os.Unsetenv("AWS_CA_BUNDLE") // no server here has a certificate, and each client would parse all of the bundle
 	code := m.Run()
 	if built != "" {
 		os.RemoveAll(built)
@@ -196,7 +200,7 @@ func (w *world) awaitJob(t *testing.T) {
 		return len(found)
 	}
 	kept := 0
-	for url := range w.objects {
+	for url := range w.common.objects {
 		if strings.Contains(url, "/_jobs/") {
 			kept++
 		}

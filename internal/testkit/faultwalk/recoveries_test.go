@@ -32,7 +32,8 @@ var recoveries = []command{
 			}
 			return err
 		})
-	}, after: func(s state) state { s.shards[flights.String()] = 1; return s }, either: true},
+	}, after: func(s state) state { s.shards[flights.String()] = 1; return s }, either: true,
+		hidden: sameState}, // a job that is no longer to be resumed, as it seems
 	{name: "job commit", prepare: func(r *session) error { return errors.Join(writtenByTasks(r), noteRuns(r)) }, prepared: sameState, run: func(r *session) error {
 		runs, _, err := r.client.ReadAll(r.ctx, r.url(runsNote), 1<<10)
 		if err != nil {

@@ -41,6 +41,8 @@ type store struct {
 	uri, warehouse, vault string
 	// keep remembers the state of a catalog with a uri, restore goes back to it; nil for an SQLite file.
 	keep, restore func(t *testing.T)
+	// remote: requests are dear, so that a copy in memory is observed.
+	remote bool
 	// wrap puts faults in front of the catalog, nil for none.
 	wrap func(icecatalog.Catalog) icecatalog.Catalog
 }
@@ -79,7 +81,9 @@ func memStore(t *testing.T) *store {
 
 func fileStore(t *testing.T) *store {
 	root := "file://" + filepath.ToSlash(t.TempDir())
-	return bucketStore("file", root, "file:///", func() blobio.Bucket { return fileblob.Open("/") })
+	s := bucketStore("file", root, "file:///", func() blobio.Bucket { return fileblob.Open("/") })
+	s.remote = true
+	return s
 }
 
 // catalogStore is a store in memory with faults in front of the catalog.
@@ -115,7 +119,7 @@ func serverStore(t *testing.T, name string) *store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { proxy.Close() })
-	s := &store{name: name, faults: proxyFaults}
+	s := &store{name: name, faults: proxyFaults, remote: true}
 	mount := func(t *testing.T, client *blobio.Client, endpoint string) {
 		u, q := *at, at.Query()
 		q.Set("endpoint", endpoint)

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,23 +25,35 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/testkit/catalogfault"
 	"github.com/shardcat/shardcat/internal/testkit/sharedappends"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // world is what every run of a walk starts from: a catalog, a table of three shards, two shards beside it and a
 // file to ingest.
 type world struct {
 	store *store
-	// catalog is the folder of the SQLite file, kept a copy of it. The file's path is part of a catalog's identity.
-	catalog, kept string
-	objects       map[string][]byte // by URL
+	// catalog is the folder of the SQLite file. The file's path is part of a catalog's identity.
+	catalog string
+	saved   int // snapshots so far
+	// common is the state of every walk, start the one that a reset returns to: common, or what a command prepared in it.
+	common, start *snapshot
+	// etags are those of the last list, known the objects whose bytes are.
+	etags map[string]string
+	known map[string]stored
+	// verified are the shards that were, as long as no object of etags is deleted or replaced.
+	verified map[string]bool
+	// copied, if not nil, is observed in place of the store.
+	copied *memblob.Bucket
 	// damaged: what verification finds is part of the state, and no error.
 	damaged bool
 	// shared: appends of a session share a snapshot.
@@ -74,21 +87,11 @@ func records(first, n int) []byte {
 func newWorld(t *testing.T, at *store) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{store: at, catalog: filepath.Join(dir, "catalog"), kept: filepath.Join(dir, "kept")}
+	w := &world{store: at, catalog: filepath.Join(dir, "catalog")}
 	if err := os.Mkdir(w.catalog, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r := w.session(t, at.straight)
-	defer func() {
-		r.close()
-		if at.keep != nil {
-			at.keep(t)
-			return
-		}
-		if err := os.CopyFS(w.kept, os.DirFS(w.catalog)); err != nil {
-			t.Fatal(err)
-		}
-	}()
 	s, err := schema.Parse(columns)
 	if err != nil {
 		t.Fatal(err)
@@ -115,55 +118,14 @@ func newWorld(t *testing.T, at *store) *world {
 	if err := errors.Join(putParquet(r), writeOver(r, "files/over.amudai.shard")); err != nil {
 		t.Fatal(err)
 	}
-	w.objects = map[string][]byte{}
-	for _, folder := range at.folders {
-		for info, err := range r.client.List(r.ctx, folder) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if w.objects[info.URL], _, err = r.client.ReadAll(r.ctx, info.URL, 1<<20); err != nil {
-				t.Fatal(err)
-			}
-		}
+	r.close()
+	if at.keep != nil {
+		at.keep(t)
 	}
+	w.common = w.save(t)
 	w.state = w.observe(t)
+	w.common.verified = maps.Clone(w.verified)
 	return w
-}
-
-// reset makes everything as it was at the start.
-func (w *world) reset(t *testing.T) {
-	t.Helper()
-	client := newSpace()
-	defer client.Close()
-	w.store.straight(t, client)
-	there := map[string]bool{}
-	for _, folder := range w.store.folders {
-		for info, err := range client.List(t.Context(), folder) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			// A command may have damaged some of them, and a take-over rewrites the owner of a vault folder.
-			if _, kept := w.objects[info.URL]; kept && !w.damaged && !strings.HasSuffix(info.URL, "/_owner.json") {
-				there[info.URL] = true
-			} else if err := client.Delete(t.Context(), info.URL, ""); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for url, text := range w.objects {
-		if !there[url] {
-			if err := client.Put(t.Context(), url, text); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if w.store.restore != nil {
-		w.store.restore(t)
-		return
-	}
-	if err := errors.Join(os.RemoveAll(w.catalog), os.CopyFS(w.catalog, os.DirFS(w.kept))); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // session is one run of the program, as far as a command sees it.
@@ -279,8 +241,9 @@ var outputs = []string{"files/out.amudai.shard", "files/merged.amudai.shard"}
 // observe looks at everything, straight, and verifies every shard it sees.
 func (w *world) observe(t *testing.T) state {
 	t.Helper()
-	r := w.session(t, w.store.straight)
+	r := w.session(t, w.straight)
 	defer r.close()
+	w.trust(w.list(t, r.client))
 	s := state{map[string][]string{}, map[string]int{}, map[string][]string{}, map[string]string{}}
 	names, err := r.tables.Tables(r.ctx, flights.Namespace)
 	if err != nil {
@@ -318,6 +281,9 @@ func (w *world) observe(t *testing.T) state {
 	return s
 }
 
+// lightly verifies what lies above the bytes of shards.
+var lightly = catalog.VerifyOptions{Data: catalog.Subset{Percent: math.SmallestNonzeroFloat64}}
+
 // table gives a table's rows and number of shards; the shards must verify, and nothing may lie in its vault folder
 // that nobody knows of.
 func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, int, string) {
@@ -326,13 +292,19 @@ func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, in
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := tbl.Verify(r.ctx, catalog.VerifyOptions{})
+	o := lightly
+	if w.damaged {
+		o = catalog.VerifyOptions{}
+	}
+	v, err := tbl.Verify(r.ctx, o)
 	if err != nil || len(v.Errors) > 0 && !w.damaged {
 		t.Errorf("verify %s: %+v, %v", name, v, err)
 		return nil, 0, ""
 	}
-	if live := livePaths(t, r, tbl); slices.ContainsFunc(v.Errors, func(f catalog.TableFault) bool { return live[f.Shard] }) {
-		return nil, len(live), noted(t, r, tbl) + damageNote
+	if w.damaged {
+		if live := livePaths(t, r, tbl); slices.ContainsFunc(v.Errors, func(f catalog.TableFault) bool { return live[f.Shard] }) {
+			return nil, len(live), noted(t, r, tbl) + damageNote
+		}
 	}
 	rows, err := lines(tbl.Scan(r.ctx, catalog.ScanOptions{}, nil), tbl.Schema())
 	if err != nil {
@@ -341,34 +313,85 @@ func (w *world) table(t *testing.T, r *session, name catalog.Name) ([]string, in
 	if d := tbl.Describe(); d.Records != int64(len(rows)) {
 		t.Errorf("table %s: %d rows, its summary says %d", name, len(rows), d.Records)
 	}
-	known, err := w.knownObjects(r, tbl)
+	allow, err := tbl.Allowed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	garbage := unneeded(t, w, r, tbl)
-	shards := 0
+	live := map[string]bool{}
 	for e, err := range tbl.Entries(r.ctx, catalog.At{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shards++
-		allow, err := tbl.Allowed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := verify.Options{Size: e.RootBytes}
-		o.Policy.Allow = allow
-		whole(t, r, e.Path, o)
+		live[e.Path] = true
+		w.entry(t, r, e, allow)
 	}
+	if v.Shards > len(live) && !w.damaged { // older snapshots have more
+		for _, s := range icebergaccess.MetadataOf(tbl).Snapshots() {
+			for e, err := range tbl.Entries(r.ctx, catalog.At{SnapshotID: s.SnapshotID}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.entry(t, r, e, allow)
+			}
+		}
+	}
+	w.nobodysObjects(t, r, tbl, live)
+	return rows, len(live), noted(t, r, tbl)
+}
+
+// entry verifies every byte of a shard, once.
+func (w *world) entry(t *testing.T, r *session, e *manifest.Entry, allow []urlresolve.Prefix) {
+	t.Helper()
+	if w.verified[e.Path] && !w.damaged {
+		return
+	}
+	o := verify.Options{Size: e.RootBytes}
+	o.Policy.Allow = allow
+	if whole(t, r, e.Path, o) {
+		w.verified[e.Path] = true
+	}
+}
+
+// nobodysObjects reports objects in a table's folder that no snapshot needs and nobody knows of.
+func (w *world) nobodysObjects(t *testing.T, r *session, tbl *catalog.Table, live map[string]bool) {
+	t.Helper()
+	committed := map[string]bool{}
+	for url := range live {
+		committed[attemptOf(tbl, url)] = true
+	}
+	delete(committed, "")
+	var suspects []string
 	for info, err := range r.client.List(r.ctx, tbl.VaultFolder()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if garbage(info.URL) && !known(info.URL) {
-			t.Errorf("nobody knows of %s", info.URL)
+		if _, first := w.common.objects[info.URL]; !first && !committed[attemptOf(tbl, info.URL)] && !isRecord(tbl, info.URL) {
+			suspects = append(suspects, info.URL)
 		}
 	}
-	return rows, shards, noted(t, r, tbl)
+	if len(suspects) == 0 {
+		return
+	}
+	known, err := w.knownObjects(r, tbl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if suspects = slices.DeleteFunc(suspects, known); len(suspects) == 0 {
+		return
+	}
+	garbage := unneeded(t, w, r, tbl)
+	for _, url := range suspects {
+		if garbage(url) {
+			t.Errorf("nobody knows of %s", url)
+		}
+	}
+}
+
+// isRecord reports whether an object of a table's folder is a record of the table or of a job. The record of a drop may stay beside a
+// table that is back, until its next writer: a collection calls the catalog first.
+func isRecord(tbl *catalog.Table, url string) bool {
+	return slices.ContainsFunc([]string{"_jobs/", "_dropped.json", "_owner.json", "_name.json", "_gc/", "_keys/"},
+		func(name string) bool { return strings.HasPrefix(url, tbl.VaultFolder()+name) })
 }
 
 // unneeded reports which objects no snapshot needs: all of a table without snapshots, none where damage keeps collection from finding them.
@@ -441,17 +464,21 @@ func noted(t *testing.T, r *session, tbl *catalog.Table) string {
 // attempt is the random part of the names of all objects that one run of a job writes.
 var attempt = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
+// attemptOf is the random part of the name of an object in a table's vault folder, empty for others.
+func attemptOf(tbl *catalog.Table, url string) string {
+	_, name, _ := strings.Cut(url, "/vault/"+tbl.UUID()+"/")
+	return attempt.FindString(name)
+}
+
 // knownObjects reports which objects of a vault folder are records, are named by the record of a job, or are of a run that committed: its
 // record went with the commit, so it is known by a snapshot, or was there before anything went wrong.
 func (w *world) knownObjects(r *session, tbl *catalog.Table) (func(url string) bool, error) {
 	var prefixes []string
 	committed := map[string]bool{}
 	note := func(url string) {
-		if _, name, ok := strings.Cut(url, "/vault/"+tbl.UUID()+"/"); ok {
-			committed[attempt.FindString(name)] = true
-		}
+		committed[attemptOf(tbl, url)] = true
 	}
-	for url := range w.objects {
+	for url := range w.common.objects {
 		note(url)
 	}
 	for _, s := range icebergaccess.MetadataOf(tbl).Snapshots() {
@@ -479,17 +506,14 @@ func (w *world) knownObjects(r *session, tbl *catalog.Table) (func(url string) b
 			prefixes = append(prefixes, strings.TrimSuffix(out, "*"))
 		}
 	}
-	// The record of a drop may stay beside a table that is back, until its next writer: a collection calls the catalog first.
-	prefixes = append(prefixes, tbl.VaultFolder()+"_jobs/", tbl.VaultFolder()+"_dropped.json", tbl.VaultFolder()+"_owner.json", tbl.VaultFolder()+"_name.json",
-		tbl.VaultFolder()+"_gc/", tbl.VaultFolder()+"_keys/")
 	return func(url string) bool {
-		_, name, _ := strings.Cut(url, "/vault/"+tbl.UUID()+"/")
-		return committed[attempt.FindString(name)] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
+		return committed[attemptOf(tbl, url)] || isRecord(tbl, url) ||
+			slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
 	}, nil
 }
 
-// whole verifies a shard.
-func whole(t *testing.T, r *session, url string, o verify.Options) {
+// whole verifies a shard, and reports whether it is.
+func whole(t *testing.T, r *session, url string, o verify.Options) bool {
 	t.Helper()
 	report, err := verify.Shard(r.ctx, r.client, url, o)
 	switch {
@@ -498,6 +522,7 @@ func whole(t *testing.T, r *session, url string, o verify.Options) {
 	case !report.OK:
 		t.Errorf("verify %s: %+v", url, report.Errors)
 	}
+	return err == nil && report.OK
 }
 
 // shard reads all rows of a shard.
