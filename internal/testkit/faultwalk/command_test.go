@@ -122,7 +122,7 @@ var commands = append([]command{
 	{name: "expire", run: expireAll, after: noting("old=true", "old=false")},
 	{name: "gc, marking", prepare: withGarbage, prepared: collectable, run: collect, after: collectable, either: true, again: []error{catalog.ErrConflict}},
 	{name: "gc, deleting", prepare: func(r *session) error { return errors.Join(withGarbage(r), collect(r)) }, prepared: collectable, run: collect,
-		after: collectable, either: true, again: []error{catalog.ErrConflict}},
+		after: collectable, either: true, again: []error{catalog.ErrConflict}, unlisted: []error{catalog.ErrConflict}}, // the end of the lease before
 	{name: "index add", run: func(r *session) error { return onFlights(r, func(t *catalog.Table) error { return addIndex(r, t) }) },
 		after: noting("indexes=", "indexes=hash:name"), again: []error{catalog.ErrExists}, between: hasNote("indexes=hash:name")},
 	{name: "tasks", run: writeInTasks, after: grown(2, landed())},
