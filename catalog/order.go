@@ -54,12 +54,13 @@ func ParseOrder(text string) ([]OrderKey, error) {
 // anything, dots, spaces and commas too; a quote in them is doubled.
 func cutKey(text string) (column, words, rest string, more bool) {
 	text = strings.TrimLeft(text, " \t\n")
+	var path []byte
 	for text != "" && !strings.ContainsRune(" \t\n,", rune(text[0])) {
 		if text[0] != '"' {
-			column, text = column+text[:1], text[1:]
+			path, text = append(path, text[0]), text[1:]
 			continue
 		}
-		name := ""
+		var name []byte
 		for text = text[1:]; text != ""; text = text[1:] {
 			if strings.HasPrefix(text, `""`) {
 				text = text[1:]
@@ -67,12 +68,12 @@ func cutKey(text string) (column, words, rest string, more bool) {
 				text = text[1:]
 				break
 			}
-			name += text[:1]
+			name = append(name, text[0])
 		}
-		column += schema.JoinPath(name)
+		path = append(path, schema.JoinPath(string(name))...)
 	}
 	words, rest, more = strings.Cut(text, ",")
-	return column, words, rest, more
+	return string(path), words, rest, more
 }
 
 // sorted orders the rows of the plan, with bounded memory and temporary files, and leaves off what is beyond the limit.

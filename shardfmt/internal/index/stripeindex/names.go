@@ -12,28 +12,31 @@ func parseColumns(text string, tokens bool) (columns []string, token string) {
 	if tokens {
 		separators = ",:"
 	}
-	path, colon := "", -1 // where the path of the last column has its last colon
+	var path []byte
+	colon := -1 // where the path of the last column has its last colon
 	for begin := true; text != ""; {
-		if name, rest, ok := cutQuoted(text); begin && ok {
-			path, text, begin = path+schema.JoinPath(name), rest, false
-			continue
+		if begin && text[0] == '"' {
+			if name, rest, ok := cutQuoted(text); ok {
+				path, text, begin = append(path, schema.JoinPath(name)...), rest, false
+				continue
+			}
 		}
 		c := text[0]
 		text = text[1:]
-		switch begin = strings.IndexByte(",.+", c) >= 0; {
-		case strings.IndexByte(separators, c) < 0, c == ':' && path == "":
-			path += string(c)
-		case c == ',':
-			columns, path, colon = append(columns, path), "", -1
-		default:
-			colon = len(path)
-			path += ":"
+		begin = strings.IndexByte(",.+", c) >= 0
+		if c == ',' {
+			columns, path, colon = append(columns, string(path)), path[:0], -1
+			continue
 		}
+		if strings.IndexByte(separators, c) >= 0 && len(path) > 0 {
+			colon = len(path)
+		}
+		path = append(path, c)
 	}
 	if colon >= 0 {
-		path, token = path[:colon], path[colon+1:]
+		path, token = path[:colon], string(path[colon+1:])
 	}
-	return append(columns, path), token
+	return append(columns, string(path)), token
 }
 
 // cutQuoted cuts off a name in double quotes, in which a quote is doubled. It is false if there is none, or no end of it.
@@ -41,17 +44,16 @@ func cutQuoted(text string) (name, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		return "", text, false
 	}
-	for rest = text[1:]; ; {
-		part, behind, ended := strings.Cut(rest, `"`)
-		if !ended {
-			return "", text, false
+	for i := 1; i < len(text); i++ {
+		if text[i] != '"' {
+			continue
 		}
-		name += part
-		if !strings.HasPrefix(behind, `"`) {
-			return name, behind, true
+		if !strings.HasPrefix(text[i+1:], `"`) {
+			return strings.ReplaceAll(text[1:i], `""`, `"`), text[i+1:], true
 		}
-		name, rest = name+`"`, behind[1:]
+		i++
 	}
+	return "", text, false
 }
 
 // formatColumns is the text that parseColumns reads.
@@ -73,20 +75,25 @@ func formatColumns(columns []string) string {
 
 // fields cuts text where there are spaces outside of quoted names.
 func fields(text string) (out []string) {
-	word := ""
-	for text = strings.TrimSpace(text); text != ""; {
-		if _, rest, ok := cutQuoted(text); ok && word != "" && strings.IndexByte(":,.+", word[len(word)-1]) >= 0 {
-			word, text = word+text[:len(text)-len(rest)], rest
-			continue
+	const spaces = " \t\r\n"
+	begin := 0
+	for i := 0; i < len(text); {
+		if text[i] == '"' && i > begin && strings.IndexByte(":,.+", text[i-1]) >= 0 {
+			if _, rest, ok := cutQuoted(text[i:]); ok {
+				i = len(text) - len(rest)
+				continue
+			}
 		}
-		if rest := strings.TrimLeft(text, " \t\r\n"); len(rest) < len(text) {
-			out, word, text = append(out, word), "", rest
-			continue
+		if strings.IndexByte(spaces, text[i]) >= 0 {
+			if i > begin {
+				out = append(out, text[begin:i])
+			}
+			begin = i + 1
 		}
-		word, text = word+text[:1], text[1:]
+		i++
 	}
-	if word != "" {
-		out = append(out, word)
+	if begin < len(text) {
+		out = append(out, text[begin:])
 	}
 	return out
 }

@@ -1,7 +1,9 @@
 package stripeindex
 
 import (
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -41,6 +43,23 @@ func TestQuotedColumns(t *testing.T) {
 	} {
 		if got, err := ParseSpec(text); err != nil || !slices.Equal(got.Columns, want) {
 			t.Errorf("%s is read as %q, %v", text, got.Columns, err)
+		}
+	}
+}
+
+// What reading a long property of a catalog allocates grows with its length, not with its square.
+func TestLongSpecsAreReadOnce(t *testing.T) {
+	for _, text := range []string{
+		"text:" + strings.Repeat(`"a""b",c:d,`, 1<<16), "hash:" + strings.Repeat("a", 1<<20), "hash:" + strings.Repeat(`"`, 1<<20), "hash:" + strings.Repeat(`,"`, 1<<19),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, word := range fields(text) {
+			_, _ = ParseSpec(word)
+		}
+		runtime.ReadMemStats(&after)
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 100*uint64(len(text)) {
+			t.Errorf("%d bytes allocated for %d: %.30s…", grown, len(text), text)
 		}
 	}
 }

@@ -134,15 +134,16 @@ func ParseSpecs(text string) (out []Spec, err error) {
 
 // Check refuses specs of one name, and what is not built.
 func Check(specs []Spec) error {
-	for i, s := range specs {
+	names := map[string]bool{}
+	for _, s := range specs {
 		if err := s.check(); err != nil {
 			return err
 		}
-		for _, other := range specs[:i] {
-			if s.Name() == other.Name() {
-				return fmt.Errorf("index %s is listed twice", s.Name())
-			}
+		name := s.Name()
+		if names[name] {
+			return fmt.Errorf("index %s is listed twice", name)
 		}
+		names[name] = true
 	}
 	return nil
 }
