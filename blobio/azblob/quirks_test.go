@@ -207,3 +207,26 @@ func TestListOfShortPagesOnBusyAccount(t *testing.T) {
 		}
 	}
 }
+
+// TestDeleteOfWhatIsGone: where the condition of a delete can't hold because the blob is gone, the error is ErrNotFound, whatever the store
+// answers: the first of two requests may have deleted it.
+func TestDeleteOfWhatIsGone(t *testing.T) {
+	for _, quirks := range []string{"", "match-missing"} {
+		a, b := quirky(t, quirks, "")
+		a.Put("k", []byte("one"))
+		info, err := b.Stat(t.Context(), "k", blobio.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Put("k", []byte("another"))
+		if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{IfMatch: info.ETag}); blobio.Class(err) != blobio.ErrChanged {
+			t.Errorf("%q: another blob: %v", quirks, err)
+		}
+		if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Delete(t.Context(), "k", blobio.DeleteOptions{IfMatch: info.ETag}); blobio.Class(err) != blobio.ErrNotFound {
+			t.Errorf("%q: no blob: %v", quirks, err)
+		}
+	}
+}

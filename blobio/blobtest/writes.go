@@ -181,6 +181,7 @@ func testDelete(t *testing.T, s *suite) {
 	_, err = s.bucket.Stat(ctx, key, blobio.ReadOptions{})
 	wantClass(t, err, blobio.ErrNotFound)
 	wantClass(t, s.bucket.Delete(ctx, key, blobio.DeleteOptions{}), blobio.ErrNotFound)
+	wantClass(t, s.bucket.Delete(ctx, key, blobio.DeleteOptions{IfMatch: info.ETag}), blobio.ErrNotFound)
 	if err := Put(ctx, s.bucket, key, []byte("again")); err != nil {
 		t.Errorf("creating a deleted object: %v", err)
 	}

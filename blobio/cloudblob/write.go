@@ -220,6 +220,10 @@ func (b *Bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptio
 	}
 	err = b.fail(ctx, "delete", key, err)
 	if opts.IfMatch != "" && errors.Is(err, blobio.ErrExists) { // the condition did not hold
+		// Some stores answer so of an object that is gone, which it is where the request was sent again because its answer was lost.
+		if _, gone := b.Stat(ctx, key, blobio.ReadOptions{Trace: opts.Trace}); errors.Is(gone, blobio.ErrNotFound) {
+			return b.fail(ctx, "delete", key, blobio.ErrNotFound)
+		}
 		return b.fail(ctx, "delete", key, blobio.ErrChanged)
 	}
 	return err

@@ -22,7 +22,7 @@ import (
 // Quirks, each NAME or NAME=VALUE: chunked-get and head-no-length (no Content-Length), cr-star (ranges without the size), short-206, no-last-modified,
 // page=N, empty-page (each second page is empty), repeat-marker, list-no-mtime, list-no-size, hns (a hierarchical namespace: directories
 // are listed), archived, rehydrating, leased[=CODE], immutable, legal-hold, snapshots, encrypted (by a key of the customer's), held-first (a create is refused
-// by what holds the blob, before its condition is looked at), exists=CODE (of a conditional create that lost), busy=N (each N-th request is answered 503
+// by what holds the blob, before its condition is looked at), match-missing (a delete with a condition is refused by it where there is no blob), exists=CODE (of a conditional create that lost), busy=N (each N-th request is answered 503
 // with Retry-After: 0).
 type Azure struct {
 	// URL of the server, for ?endpoint=URL/ACCOUNT; the container is c.
@@ -261,6 +261,8 @@ func (a *Azure) put(w http.ResponseWriter, r *http.Request, key string, body []b
 func (a *Azure) remove(w http.ResponseWriter, r *http.Request, key string) {
 	b, ok := a.blobs[key]
 	switch m := r.Header.Get("If-Match"); {
+	case !ok && m != "" && a.has("match-missing"):
+		a.refuse(w, http.StatusPreconditionFailed, "ConditionNotMet")
 	case !ok:
 		a.refuse(w, http.StatusNotFound, "BlobNotFound")
 	case a.held(w, true):
