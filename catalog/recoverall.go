@@ -224,10 +224,7 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 	return lost, nil
 }
 
-func validUUID(text string) bool {
-	_, err := uuid.Parse(text)
-	return err == nil
-}
+func validUUID(text string) bool { return uuid.Validate(text) == nil }
 
 func lostTableOf(lost map[string]*lostTable, uuid string) *lostTable {
 	if lost[uuid] == nil {

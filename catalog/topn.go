@@ -14,6 +14,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
+	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -436,27 +437,17 @@ func (k topKey) literal(a arrow.Array) (filter.Literal, bool) {
 	return filter.LiteralOf(k.node, v)
 }
 
+// topValue is the first value of an array; false for null and for arrays of types that no order is narrowed by.
 func topValue(a arrow.Array) (v filter.Value, ok bool) {
 	if a.IsNull(0) {
 		return v, false
 	}
+	if integer, _, ok := index.Integers(a); ok {
+		v.Uint = integer(0)
+		v.Int = int64(v.Uint)
+		return v, true
+	}
 	switch a := a.(type) {
-	case *array.Int8:
-		v.Int = int64(a.Value(0))
-	case *array.Int16:
-		v.Int = int64(a.Value(0))
-	case *array.Int32:
-		v.Int = int64(a.Value(0))
-	case *array.Int64:
-		v.Int = a.Value(0)
-	case *array.Uint8:
-		v.Uint = uint64(a.Value(0))
-	case *array.Uint16:
-		v.Uint = uint64(a.Value(0))
-	case *array.Uint32:
-		v.Uint = uint64(a.Value(0))
-	case *array.Uint64:
-		v.Uint = a.Value(0)
 	case *array.Float32:
 		v.Float = float64(a.Value(0))
 	case *array.Float64:

@@ -323,7 +323,7 @@ func (j *Job) findWritten(ctx context.Context) (err error) {
 }
 
 // GroupOf makes a group of shards that the caller chose, by the URLs of their roots, for Begin; its Mode and the costs of the work are not set.
-// The error is catalog.ErrConflict if one of them is no longer live.
+// The error is catalog.ErrConflict if one of them is not live.
 func GroupOf(ctx context.Context, t *catalog.Table, inputs []string) (*Group, error) {
 	at := make(map[string]int, len(inputs))
 	for i, input := range inputs {
