@@ -51,7 +51,7 @@ func (p *Plan) leaveOut(ctx context.Context) error {
 	p.leftOut = map[string][]bool{}
 	for i, e := range p.Shards {
 		d := found[i]
-		if d == nil {
+		if d == nil || len(d.Stripes) == 0 {
 			readable = append(readable, e)
 			continue
 		}
@@ -70,10 +70,25 @@ func (p *Plan) leaveOut(ctx context.Context) error {
 	return nil
 }
 
+// lossReads is how many times something is read before it counts as lost: a bit that flips on the way to the reader, an object that
+// a store denies once or a cache that has a damaged copy must not cost a row.
+const lossReads = 3
+
+// isLost reads until it succeeds or has failed lossReads times for what is stored, past all caches from the second time on. An error that is
+// not one of the stored bytes ends it.
+func (p *Plan) isLost(read func(*blobio.Client) error) error {
+	client := p.table.cat.client
+	err := read(client)
+	for i := 1; i < lossReads && err != nil && rowsAreLost(err); i++ {
+		err = read(client.Uncached())
+	}
+	return err
+}
+
 // damageOf reads a shard as the plan does, whole and, if that fails, stripe by stripe; nil if all of it can be read. The shard
 // must have as many rows as rows states, if that is not negative. An error is one of the way to the shard, not of its bytes.
 func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Damage, error) {
-	whole := p.reads(ctx, e, nil, rows)
+	whole := p.reads(ctx, &reread{entry: e, rows: rows})
 	if whole == nil {
 		return nil, nil
 	}
@@ -81,7 +96,11 @@ func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Da
 		return nil, whole
 	}
 	lost := &Damage{Shard: e.Path, Of: int(e.Stripes), Rows: e.Records, Why: whole.Error()}
-	shard, err := p.table.openShard(ctx, p.table.cat.client, e.Path, e.RootBytes, false)
+	var shard *shardfmt.Shard
+	err := p.isLost(func(client *blobio.Client) (err error) {
+		shard, err = p.table.openShard(ctx, client, e.Path, e.RootBytes, false)
+		return err
+	})
 	if err != nil {
 		if !rowsAreLost(err) {
 			return nil, err
@@ -110,7 +129,9 @@ func (p *Plan) damagedStripes(ctx context.Context, e *manifest.Entry, stripes []
 		if p.bound != nil {
 			want = -1
 		}
-		err := p.reads(ctx, e, &window{s.Position, s.Position + s.Records}, want)
+		err := p.isLost(func(client *blobio.Client) error {
+			return p.reads(ctx, &reread{client: client, entry: e, window: &window{s.Position, s.Position + s.Records}, rows: want})
+		})
 		if err == nil {
 			return nil
 		}
@@ -129,10 +150,19 @@ func (p *Plan) damagedStripes(ctx context.Context, e *manifest.Entry, stripes []
 	return err
 }
 
-// reads reads the rows of a shard that the plan would, or of a window of it, and nothing of its indexes. Their number must be that of
-// rows, if it is not negative.
-func (p *Plan) reads(ctx context.Context, e *manifest.Entry, w *window, rows int64) error {
-	one := &Plan{table: p.table, schema: p.schema, bound: p.bound, columns: p.columns, window: w, Shards: []*manifest.Entry{e}, Total: 1}
+// reread is a shard that is read to see whether it can be, or a window of it.
+type reread struct {
+	client *blobio.Client
+	entry  *manifest.Entry
+	window *window
+	// rows that must come, unless it is negative.
+	rows int64
+}
+
+// reads reads the rows that the plan would, and nothing of indexes.
+func (p *Plan) reads(ctx context.Context, r *reread) error {
+	one := &Plan{table: p.table, through: r.client, schema: p.schema, bound: p.bound, columns: p.columns, window: r.window,
+		Shards: []*manifest.Entry{r.entry}, Total: 1}
 	one.options = ScanOptions{Select: p.options.Select, Where: p.options.Where, Ordered: true, IgnoreIndexes: true, ReuseBatches: true,
 		MaxMemory: p.options.MaxMemory}
 	n := int64(0)
@@ -142,8 +172,8 @@ func (p *Plan) reads(ctx context.Context, e *manifest.Entry, w *window, rows int
 		}
 		n += b.NumRows()
 	}
-	if rows >= 0 && n != rows {
-		return fmt.Errorf("%w: expected %d, got %d", errRows, rows, n)
+	if r.rows >= 0 && n != r.rows {
+		return fmt.Errorf("%w: expected %d, got %d", errRows, r.rows, n)
 	}
 	return nil
 }
