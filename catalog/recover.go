@@ -106,10 +106,8 @@ func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, 
 	if err != nil {
 		return false, err
 	}
-	switch _, err := c.metadata.Stat(ctx, lost); {
-	case err == nil:
-		return false, nil // the name is taken
-	case !errors.Is(err, blobio.ErrNotFound):
+	switch gone, err := isGone(ctx, c.metadata.Uncached(), lost); {
+	case err != nil || !gone: // the name is taken
 		return false, err
 	case path.Dir(canonicalURL(lost)) != path.Dir(canonicalURL(at)):
 		return false, fmt.Errorf("%w: its metadata file %s does not exist, and %s is not in the same folder: it may belong to another table", ErrUnsafe, was, at)
@@ -120,6 +118,30 @@ func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, 
 	c.opts.Log.Warn("the current metadata file of a table was lost; an older one has taken its place, and commits between the two are gone", "table", name.String(),
 		"lost", was, "current", at)
 	return true, nil
+}
+
+// isGone reports whether an object does not exist: by two requests for it and a list between them, for a store may deny an object, or leave
+// one out of a list, once.
+func isGone(ctx context.Context, client *blobio.Client, url string) (bool, error) {
+	stat := func() (bool, error) {
+		_, err := client.Stat(ctx, url)
+		if errors.Is(err, blobio.ErrNotFound) {
+			return true, nil
+		}
+		return false, err
+	}
+	if gone, err := stat(); err != nil || !gone {
+		return false, err
+	}
+	for at, err := range client.List(ctx, url) {
+		if err != nil {
+			return false, err
+		}
+		if at.URL == url {
+			return false, nil
+		}
+	}
+	return stat()
 }
 
 // readMetadata reads a metadata file.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -93,5 +94,36 @@ func TestAdvanceDeletesNoState(t *testing.T) {
 	}
 	if got := live(t, g.load(c)); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("live %v", got)
+	}
+}
+
+// TestRecoverReplacesNoFileThatIsThere: two requests of a recovery, each pair in turn, are answered "not found". A table whose metadata file exists keeps it.
+func TestRecoverReplacesNoFileThatIsThere(t *testing.T) {
+	ctx := context.Background()
+	g := newDamagedGround(t, "")
+	if got := g.deliveries(2); len(got) != 20 {
+		t.Fatalf("%d rows", len(got))
+	}
+	before := ""
+	for s := range g.load(g.open(g.bucket)).ice.Metadata().PreviousFiles() {
+		before = s.MetadataFile
+	}
+	for m, n := 1, 2; ; n++ {
+		c := g.open(g.bucket)
+		g.bucket.Play(t, fmt.Sprintf("any %d: hide\nany %d: hide", m, n))
+		_, err := c.Recover(ctx, before, RecoverOptions{As: tableName})
+		requests := g.bucket.Requests("any")
+		g.bucket.Play(t, "")
+		if err == nil {
+			t.Errorf("request %d: the older state has taken the place of the current one", n)
+		}
+		g.holds(between(0, 20))
+		switch {
+		case requests >= n:
+		case t.Failed() || requests < m:
+			return
+		default:
+			m, n = m+1, m+1
+		}
 	}
 }
