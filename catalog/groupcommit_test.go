@@ -12,6 +12,9 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 
+	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -23,21 +26,32 @@ type groupGround struct {
 	before func()
 	commit func(n int, real func() error) error
 	waits  int
+	// held is closed when the first commit waits: all of it is written but the table's metadata.
+	held chan struct{}
 }
 
 func newGroupGround(t *testing.T, waits int) *groupGround {
 	t.Helper()
 	g := &groupGround{ground: newGround(t), waits: waits}
 	g.create(g.open(nil, nil))
+	g.openOver(nil)
+	return g
+}
+
+// openOver opens the catalog over a bucket in place of the ground's own, if it is not nil.
+func (g *groupGround) openOver(bucket blobio.Bucket) {
+	g.t.Helper()
+	g.held = make(chan struct{})
 	var mu sync.Mutex
 	first, n := true, 0
-	g.c = g.open(nil, func(ice icecatalog.Catalog) icecatalog.Catalog {
+	g.c = g.over(bucket, Options{wrap: func(ice icecatalog.Catalog) icecatalog.Catalog {
 		return &commitFunc{ice, func(real func() error) error {
 			mu.Lock()
 			held := first
 			first = false
 			mu.Unlock()
 			if held {
+				close(g.held)
 				g.await()
 				if g.before != nil {
 					g.before()
@@ -49,8 +63,7 @@ func newGroupGround(t *testing.T, waits int) *groupGround {
 			}
 			return real()
 		}}
-	})
-	return g
+	}})
 }
 
 func (g *groupGround) await() {
@@ -290,4 +303,51 @@ func TestGroupOutcomes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGroupRootsAreWritten: appends whose roots the store refuses, while another commit is in progress, fail and join no group.
+func TestGroupRootsAreWritten(t *testing.T) {
+	g := newGroupGround(t, 1)
+	bucket := blobfake.NewFaulty(t, memblob.Open(g.bucket), "")
+	g.openOver(bucket)
+	appends := several(4)
+	first, last := appends[0], appends[3]
+	var group sync.WaitGroup
+	begin := func(a *appended) {
+		tbl := g.load(g.c)
+		group.Go(func() {
+			a.out, a.err = tbl.Ingest(context.Background(), source(a.text), IngestOptions{JobID: a.job, ShareCommit: true})
+		})
+	}
+	begin(first)
+	<-g.held
+	bucket.Play(t, "put~.amudai.shard *: fail denied")
+	for _, a := range appends[1:3] {
+		if a.out, a.err = g.load(g.c).Ingest(context.Background(), source(a.text), IngestOptions{JobID: a.job, ShareCommit: true}); !errors.Is(a.err, blobio.ErrDenied) {
+			t.Errorf("without its root: %v, want ErrDenied", a.err)
+		}
+	}
+	bucket.Play(t, "")
+	begin(last)
+	group.Wait()
+	if first.err != nil || last.err != nil {
+		t.Fatal(first.err, last.err)
+	}
+	g.check(append(between(0, 10), between(30, 40)...), 2, first, last)
+}
+
+// TestGroupManifestsAreRefused: where the manifests of a group are refused, each append is committed alone.
+func TestGroupManifestsAreRefused(t *testing.T) {
+	g := newGroupGround(t, 4)
+	bucket := blobfake.NewFaulty(t, memblob.Open(g.bucket), "")
+	g.openOver(bucket)
+	g.before = func() { bucket.Play(t, "put~.avro 1-3: fail denied") } // the file of the first commit comes before
+	appends := several(5)
+	g.do(appends...)
+	for i, a := range appends {
+		if a.err != nil {
+			t.Errorf("append %d: %v", i, a.err)
+		}
+	}
+	g.check(between(0, 50), 5, appends...)
 }
