@@ -48,8 +48,9 @@ func TestRetryFlags(t *testing.T) {
 		if code != exitFailed || test.exact && n != test.requests || n < test.requests {
 			t.Errorf("%v: exit code %d after %d requests: %s", test.flags, code, n, stderr)
 		}
-		if noticed := strings.Contains(stderr, "retrying for up to"); noticed != test.notice {
-			t.Errorf("%v: after %v: %q", test.flags, time.Since(begin), stderr)
+		took := time.Since(begin) // on a busy machine a first attempt may take as long as it takes for the notice to come
+		if noticed := strings.Contains(stderr, "retrying for up to"); noticed != test.notice && (test.notice || took < time.Second) {
+			t.Errorf("%v: after %v: %q", test.flags, took, stderr)
 		}
 	}
 	for _, flags := range [][]string{{"--retry-budget", "-1s"}, {"--retry-attempts", "-1"}, {"--request-timeout", "0s"}, {"--retry-budget", "long"}} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -43,6 +44,7 @@ func (l *life) compactPartly() {
 	g := &plan.Groups[l.r.IntN(len(plan.Groups))]
 	end := pick(l.r, []string{"commit", "resume", "resume twice", "discard"})
 	l.step("compact one group of %d by %s, and %s", len(plan.Groups), g.Mode, end)
+
 	job := fmt.Sprintf("part-%d", len(l.steps))
 	j, err := compaction.Begin(ctx, l.tbl, g, policy, compaction.Options{JobID: job})
 	if err == nil {
@@ -69,6 +71,10 @@ func (l *life) compactPartly() {
 		for i := range len(strings.Fields(end)) {
 			done, err := compaction.ResumeAll(ctx, l.other(), policy, compaction.Options{Check: true})
 			l.must(err)
+			if _, err := compaction.Resume(ctx, l.other(), job, policy, compaction.Options{}); i == 0 && len(done) == 0 && errors.Is(err, manifest.ErrPartition) {
+				l.tbl = l.other() // rows of an older partition spec were rewritten, and bounds do not prove their new partitions: the next run does it again
+				return
+			}
 			if len(done) != 1-i {
 				l.fail("%d jobs were resumed the %d. time", len(done), i+1)
 			}

@@ -72,13 +72,16 @@ func pick(r *rand.Rand, kinds []kind) kind {
 	return kinds[0]
 }
 
-// tries is how many kinds are tried for one mutant: not every shard has a dictionary.
+// tries is how many kinds are tried for one mutant: not every shard has a dictionary. After them only flips are tried, which every shard allows.
 const tries = 50
 
 // New changes a shard, which must be whole; others lend their objects.
 func New(r *rand.Rand, s *Shard, others []*Shard) (*Mutant, error) {
-	for range tries {
-		k := pick(r, kinds)
+	for i := range 2 * tries {
+		k := kinds[0] // flip
+		if i < tries {
+			k = pick(r, kinds)
+		}
 		changed, what, err := k.make(r, s, others)
 		if errors.Is(err, errNothing) {
 			continue
