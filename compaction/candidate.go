@@ -33,8 +33,10 @@ type candidate struct {
 	stripes  int64
 	// objects that the root reaches, itself included; data are those that values lie in, columnGets how many requests a column takes.
 	objects, data, columnGets int64
-	shape                     int64
-	flags                     manifest.Flags
+	// filters are the objects of its term filters.
+	filters, filterBytes int64
+	shape                int64
+	flags                manifest.Flags
 	// ranges of the watched columns.
 	ranges [lossColumns]valueRange
 }

@@ -209,18 +209,18 @@ const (
 // many that the next run would rewrite them.
 func (p *planner) packsAtOnce(r *run) bool {
 	data, least := r.bytes-r.metadata, max(leastAtOnce, leastOfColumn*p.shapes.columns())
-	return !p.policy.NoPack && min(r.columnGets, r.objects) >= manyAtOnce && data >= least*r.stripes && data < merge.PackBelow*r.stripes && p.mayMove(r) &&
+	return !p.policy.NoPack && min(r.columnGets, r.objects) >= manyAtOnce && data >= least*r.stripes && data < merge.PackBelow*r.stripes && p.mayMove(r.bytes+r.filterBytes) &&
 		(p.policy.NoRebuild || !p.manySmall(max(1+data/merge.PackGroup, readTogether(r.stripes)), r.records-r.deleted))
 }
 
 // rebuildsAtOnce reports whether the shards of a run are rewritten where they could be joined by metadata alone: the next run would rewrite the joined shard.
 func (p *planner) rebuildsAtOnce(r *run) bool {
-	return !p.policy.NoRebuild && r.created.Known() && p.manySmall(r.columnGets, r.records-r.deleted) && p.mayMove(r)
+	return !p.policy.NoRebuild && r.created.Known() && p.manySmall(r.columnGets, r.records-r.deleted) && p.mayMove(r.bytes)
 }
 
-// mayMove reports whether a run moves its data at all, whatever else it does.
-func (p *planner) mayMove(r *run) bool {
-	return p.policy.MaxBytesPerRun == 0 || r.bytes <= p.policy.MaxBytesPerRun
+// mayMove reports whether a plan may move so many bytes at all, whatever else it does.
+func (p *planner) mayMove(bytes int64) bool {
+	return p.policy.MaxBytesPerRun == 0 || bytes <= p.policy.MaxBytesPerRun
 }
 
 // packedRounds is in how many rounds stripes that were packed are read: up to 256 of them or 64 MiB, and after them half as much at a time.
@@ -248,13 +248,14 @@ const commitSteps = 10
 
 // pack makes a group whose data is copied into one object.
 func (p *planner) pack(c *class, r *run, why string) Group {
-	parts := (r.bytes + readSize - 1) / readSize
+	moved, objects := r.bytes+r.filterBytes, r.objects+r.filters
+	parts := (moved + readSize - 1) / readSize
 	return Group{
-		Mode: Pack, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
-		Gets: r.gets + r.objects + parts + readBacks, Puts: concatPuts + max(1, parts),
+		Mode: Pack, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, BytesMoved: moved, MetadataBytes: r.metadata,
+		Gets: r.gets + objects + parts + readBacks, Puts: concatPuts + max(1, parts),
 		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: why, Loss: pruningLoss(p.columns, r), Scan: r.scan(packedGets(r.stripes, r.bytes, p.shapes.columns()), r.bytes, 3*(packedRounds(r.stripes, r.bytes)-1)/2),
-		Steps: commitSteps + 1 + rounds(r.gets/2) + rounds(r.objects+parts),
+		Steps: commitSteps + 1 + rounds(r.gets/2) + rounds(objects+parts),
 	}
 }
 

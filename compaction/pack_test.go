@@ -7,6 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -44,6 +45,48 @@ func TestPack(t *testing.T) {
 	}
 	if again, err := NewPlan(ctx, tbl, Policy{NoRebuild: true, PackAll: true}); err != nil || len(again.Groups) != 0 {
 		t.Errorf("one object is packed again: %+v, %v", again, err)
+	}
+}
+
+// TestPackOfFilters: the term filters of shards with indexes are copied too, and the plan counts their objects and bytes.
+func TestPackOfFilters(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	for _, column := range []string{"id", "name"} {
+		if _, err := tbl.AddIndex(ctx, shardfmt.IndexSpec{Kind: shardfmt.HashIndex, Columns: []string{column}}, catalog.IndexOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		if _, err := tbl.Ingest(ctx, rows(4000*i, 4000), catalog.IngestOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tbl = g.load(nil)
+	filters := int64(0)
+	for _, e := range entriesOf(t, tbl) {
+		if filters += e.FilterBytes; e.FilterObjects != 2 {
+			t.Errorf("%d objects of filters, want 2", e.FilterObjects)
+		}
+	}
+	policy := Policy{NoRebuild: true, PackAll: true}
+	plan, err := NewPlan(ctx, tbl, policy)
+	if err != nil || len(plan.Groups) != 1 || filters < 10<<10 || plan.Groups[0].BytesMoved != plan.Groups[0].Bytes+filters {
+		t.Fatalf("%+v, %v, %d bytes of filters", plan, err, filters)
+	}
+	group := plan.Groups[0]
+	const plainGets = 5 + 5 + 1 + readBacks // roots, objects of values, a part of the new object
+	policy.MaxBytesPerRun = group.BytesMoved - 1
+	if less, err := NewPlan(ctx, tbl, policy); err != nil || len(less.Groups) != 0 {
+		t.Errorf("beyond max-bytes-per-run: %+v, %v", less, err)
+	}
+	policy.MaxBytesPerRun++
+	done, err := Execute(ctx, tbl, &group, policy, Options{})
+	if err != nil || done.BytesMoved <= group.Bytes || done.BytesMoved > group.BytesMoved {
+		t.Fatalf("%+v, %v; planned were %d bytes", done, err, group.BytesMoved)
+	}
+	if n := group.Gets - plainGets; n != 10 {
+		t.Errorf("%d GETs planned for the objects of filters, want 10", n)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // nothing to follow in it. A candidate is, one after the other:
 //
 //	a byte of marks | the length of the name, a varint | the name |
-//	flags, root, records, deleted, stored, metadata, stripes, objects, data, column requests: varints |
+//	flags, root, records, deleted, stored, metadata, stripes, objects, data, column requests, filters, their bytes: varints |
 //	the shape, 8 bytes, unless it is that of the first candidate |
 //	for each watched column a byte, its rangeState, and for knownRange the lower bound, 8 bytes, and the exclusive or of both bounds' bits, a varint
 //
@@ -68,7 +68,8 @@ func (s *candidates) add(e *manifest.Entry) place {
 	}
 	b := append(s.one[:0], marks)
 	b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
-	for _, n := range [...]int64{int64(e.Flags), e.RootBytes, e.Records, e.Deleted, e.StoredBytes, e.MetadataBytes, e.Stripes, e.Objects, dataObjects(e), columnGets(e)} {
+	for _, n := range [...]int64{int64(e.Flags), e.RootBytes, e.Records, e.Deleted, e.StoredBytes, e.MetadataBytes, e.Stripes, e.Objects, dataObjects(e), columnGets(e),
+		e.FilterObjects, e.FilterBytes} {
 		b = binary.AppendVarint(b, n)
 	}
 	if marks&markShape != 0 {
@@ -126,6 +127,7 @@ func (s *candidates) read(p place, c *candidate) {
 	c.flags = manifest.Flags(next())
 	c.root, c.records, c.deleted, c.stored = next(), next(), next(), next()
 	c.metadata, c.stripes, c.objects, c.data, c.columnGets = next(), next(), next(), next(), next()
+	c.filters, c.filterBytes = next(), next()
 	if marks&markShape != 0 {
 		c.shape, b = int64(binary.LittleEndian.Uint64(b)), b[8:]
 	}

@@ -40,7 +40,8 @@ type Group struct {
 	// Records are live records, Bytes what the inputs store.
 	Records int64 `json:"records"`
 	Bytes   int64 `json:"bytes"`
-	// BytesMoved are bytes of data to be read and written again: none for Concat, at most what the inputs store for Pack and Rebuild.
+	// BytesMoved are bytes of data to be read and written again: none for Concat, at most what the inputs store for Rebuild, and with their term filters
+	// for Pack.
 	BytesMoved int64 `json:"bytes_moved"`
 	// HeldBytes are those of the inputs' objects that stay because of the merged root alone: old roots too, where they hold data, though
 	// nothing reads their metadata any more. The frames of objects are not counted. None for Pack and Rebuild, as far as these move everything.

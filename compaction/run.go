@@ -18,6 +18,8 @@ type run struct {
 	reads, columns int64
 	created        manifest.CreationRange
 	spreads        [lossColumns]spread
+	// filters are the objects of term filters, which packing moves too.
+	filters, filterBytes int64
 	// packs: the objects become one, so that their number is not a limit.
 	packs bool
 }
@@ -36,6 +38,8 @@ func (r *run) add(c *candidate) {
 	r.records += c.records + c.deleted
 	r.deleted += c.deleted
 	r.bytes += c.stored
+	r.filters += c.filters
+	r.filterBytes += c.filterBytes
 	if r.held += c.stored; c.objects > 1 {
 		r.held -= c.root
 	}

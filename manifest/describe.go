@@ -43,6 +43,7 @@ func DescribeAll(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry,
 	e.RootBytes, e.Objects, e.StoredBytes = summary.Size, int64(len(summary.Objects)+1), summary.StoredBytes
 	e.IndexBytes, e.IndexesKnown = summary.IndexBytes, true
 	e.DataObjects, e.ColumnRanges = summary.DataObjects, summary.ColumnRanges
+	e.FilterObjects, e.FilterBytes = summary.FilterObjects, summary.FilterBytes
 	private(&e.Private, shard, summary)
 	e.Shape = Shape(s, ids)
 	e.Terms = EncodeTerms(e.Path, termFilters(e.Path, summary.TermFilters, ids))

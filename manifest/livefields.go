@@ -236,12 +236,10 @@ func (b *entryBuilder) lower(id int, bound []byte) {
 }
 
 func (b *entryBuilder) upper(id int, bound []byte) {
-	if id == fieldCreation {
-		b.entry.Created.Last = long(bound)
-	} else if !isPrivateField(id) {
-		if c := b.column(id); c != nil {
-			c.Upper = b.kept(bound)
-		}
+	if isPrivateField(id) {
+		b.entry.Private.setUpper(id, long(bound))
+	} else if c := b.column(id); c != nil {
+		c.Upper = b.kept(bound)
 	}
 }
 

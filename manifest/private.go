@@ -19,6 +19,7 @@ const (
 	fieldIndexBytes
 	fieldDataObjects
 	fieldColumnRanges
+	fieldFilters
 
 	firstPrivateField = fieldCreation
 	lastPrivateField  = 2147480063
@@ -77,6 +78,8 @@ type Private struct {
 	IndexesKnown bool
 	// DataObjects and ColumnRanges are those of shardfmt.Description; 0 in entries of older versions, and of shards without values.
 	DataObjects, ColumnRanges int64
+	// FilterObjects and FilterBytes are those of its term filters, in IndexBytes too; 0 in entries of older versions.
+	FilterObjects, FilterBytes int64
 	// Shape is the fingerprint of the shard's schema, see Shape; 0 where the entry has none.
 	Shape int64
 	// Tags is the fingerprint of the shard's drop-by tags, see TagsOf; 0 without any, and where the entry has none.
@@ -103,6 +106,9 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 		put(fieldDataObjects, p.DataObjects, p.DataObjects)
 		put(fieldColumnRanges, p.ColumnRanges, p.ColumnRanges)
 	}
+	if p.FilterObjects != 0 {
+		put(fieldFilters, p.FilterObjects, p.FilterBytes)
+	}
 	if p.Shape != 0 {
 		put(fieldShape, p.Shape, p.Shape)
 	}
@@ -114,10 +120,13 @@ func (p *Private) addTo(lower, upper map[int][]byte) {
 // privateOf reads the private block of an entry's bounds. What is missing or malformed is zero: an entry that
 // another engine wrote has no such block.
 func privateOf(lower, upper map[int][]byte) Private {
-	p := Private{Created: CreationRange{Last: long(upper[fieldCreation])}}
-	for id := firstPrivateField; id <= fieldColumnRanges; id++ {
+	p := Private{}
+	for id := firstPrivateField; id <= fieldFilters; id++ {
 		if bound, ok := lower[id]; ok {
 			p.setLower(id, long(bound))
+		}
+		if bound, ok := upper[id]; ok {
+			p.setUpper(id, long(bound))
 		}
 	}
 	return p
@@ -150,6 +159,18 @@ func (p *Private) setLower(id int, v int64) {
 		p.DataObjects = v
 	case fieldColumnRanges:
 		p.ColumnRanges = v
+	case fieldFilters:
+		p.FilterObjects = v
+	}
+}
+
+// setUpper takes a number of the private block from an entry's upper bounds, which differ from the lower ones for few.
+func (p *Private) setUpper(id int, v int64) {
+	switch id {
+	case fieldCreation:
+		p.Created.Last = v
+	case fieldFilters:
+		p.FilterBytes = v
 	}
 }
 

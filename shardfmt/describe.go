@@ -40,6 +40,8 @@ type Description struct {
 	// objects of indexes, as their descriptions state it.
 	Objects                 map[string]int64
 	StoredBytes, IndexBytes int64
+	// FilterObjects are the objects of term filters, of FilterBytes; these are in IndexBytes too.
+	FilterObjects, FilterBytes int64
 	// DataObjects counts the objects that values lie in, the root among them where some do. ColumnRanges is how many ranges of them a column
 	// takes on average, rounded up: one a stripe, or fewer where the values of several stripes lie side by side. Both are 0 of a shard without values.
 	DataObjects, ColumnRanges int64
@@ -177,6 +179,7 @@ func (d *describer) indexes() error {
 		return err
 	}
 	d.out.TermFilters = make([][]*index.TermFilter, len(all))
+	filters := map[string]int64{}
 	whole, err := d.root.Indexes(d.ctx)
 	if err != nil {
 		return err
@@ -188,7 +191,14 @@ func (d *describer) indexes() error {
 			return err
 		}
 		d.out.TermFilters[i] = stripeindex.Filters(d.root, of)
+		for _, f := range d.out.TermFilters[i] {
+			filters[f.Object] = max(filters[f.Object], f.Start+f.Size())
+		}
 		d.addIndexes(of)
+	}
+	d.out.FilterObjects = int64(len(filters))
+	for _, size := range filters {
+		d.out.FilterBytes += min(size, math.MaxInt64-d.out.FilterBytes)
 	}
 	return nil
 }
