@@ -27,6 +27,15 @@ func (p Property) Name() string { return p.pair.GetName() }
 // Text returns the value if it is a string.
 func (p Property) Text() (string, bool) { return meta.TextOf(p.pair.GetValue()) }
 
+// Bytes returns the value if it is a byte string.
+func (p Property) Bytes() ([]byte, bool) {
+	v, ok := p.pair.GetValue().GetKind().(*metapb.AnyValue_BytesValue)
+	if !ok {
+		return nil, false
+	}
+	return v.BytesValue, true
+}
+
 // Encoded returns name and value in their stored form: equal for equal properties.
 func (p Property) Encoded() string { return string(meta.Marshal(p.pair)) }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/readertest"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt/conformance"
 )
@@ -29,7 +30,7 @@ With --run, test a reader on the shards in DIR: a command that prints every reco
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("run") {
-				return a.runReader(cmd, args[0], run, conformance.RunOptions{Levels: levels, Lookup: lookup, Timeout: timeout})
+				return a.runReader(cmd, args[0], run, readertest.RunOptions{Levels: levels, Lookup: lookup, Timeout: timeout})
 			}
 			if cmd.Flags().Changed("levels") || cmd.Flags().Changed("timeout") || lookup != "" {
 				return usagef("--levels, --lookup and --timeout need --run")
@@ -40,7 +41,7 @@ With --run, test a reader on the shards in DIR: a command that prints every reco
 	cmd.Flags().StringVar(&run, "run", "", "test a reader: run this `command` for each shard in DIR; {} is replaced by the path")
 	cmd.Flags().StringVar(&lookup, "lookup", "", "with --run, also test index lookups with this `command`: {index} is the path of an IndexDescriptor, {keys} that of a file of keys; one JSON line per key, as index lookup prints (default: no index test)")
 	cmd.Flags().StringSliceVar(&levels, "levels", nil, "comma-separated `LEVELS` to test: "+strings.Join(conformance.Levels, ", ")+" (default: all)")
-	cmd.Flags().DurationVar(&timeout, "timeout", conformance.DefaultTimeout, "timeout per shard")
+	cmd.Flags().DurationVar(&timeout, "timeout", readertest.DefaultTimeout, "timeout per shard")
 	return cmd
 }
 
@@ -70,33 +71,33 @@ func (a *app) writeKit(cmd *cobra.Command, dir string) error {
 }
 
 // runReader tests a reader and prints what became of every case.
-func (a *app) runReader(cmd *cobra.Command, dir, command string, o conformance.RunOptions) error {
+func (a *app) runReader(cmd *cobra.Command, dir, command string, o readertest.RunOptions) error {
 	for _, level := range o.Levels {
 		if !slices.Contains(conformance.Levels, level) {
 			return usagef("unknown level %q: %s", level, strings.Join(conformance.Levels, ", "))
 		}
 	}
-	if !strings.Contains(command, conformance.Placeholder) {
-		return usagef("--run lacks %s, the placeholder for the path of a shard", conformance.Placeholder)
+	if !strings.Contains(command, readertest.Placeholder) {
+		return usagef("--run lacks %s, the placeholder for the path of a shard", readertest.Placeholder)
 	}
-	if o.Lookup != "" && (!strings.Contains(o.Lookup, conformance.IndexPlaceholder) || !strings.Contains(o.Lookup, conformance.KeysPlaceholder)) {
-		return usagef("--lookup lacks %s or %s, the placeholders for the paths of an index and of a file of keys", conformance.IndexPlaceholder, conformance.KeysPlaceholder)
+	if o.Lookup != "" && (!strings.Contains(o.Lookup, readertest.IndexPlaceholder) || !strings.Contains(o.Lookup, readertest.KeysPlaceholder)) {
+		return usagef("--lookup lacks %s or %s, the placeholders for the paths of an index and of a file of keys", readertest.IndexPlaceholder, readertest.KeysPlaceholder)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	outcomes, err := conformance.Run(cmd.Context(), dir, command, o)
+	outcomes, err := readertest.Run(cmd.Context(), dir, command, o)
 	if err != nil {
 		return err
 	}
-	scores := conformance.Scores(outcomes)
+	scores := readertest.Scores(outcomes)
 	if a.json {
 		err = a.printJSON(conformanceResult{Version: conformance.Version, Levels: scores, Outcomes: outcomes})
 	} else {
 		a.printOutcomes(outcomes, scores)
 	}
-	if err == nil && slices.ContainsFunc(scores, func(s conformance.Score) bool { return !s.Conforms() }) {
+	if err == nil && slices.ContainsFunc(scores, func(s readertest.Score) bool { return !s.Conforms() }) {
 		err = silently(exitFailed)
 	}
 	return err
@@ -104,13 +105,13 @@ func (a *app) runReader(cmd *cobra.Command, dir, command string, o conformance.R
 
 // conformanceResult is what a reader made of the kit, as JSON.
 type conformanceResult struct {
-	Version  int                   `json:"version"`
-	Levels   []conformance.Score   `json:"levels"`
-	Outcomes []conformance.Outcome `json:"outcomes"`
+	Version  int                  `json:"version"`
+	Levels   []readertest.Score   `json:"levels"`
+	Outcomes []readertest.Outcome `json:"outcomes"`
 }
 
 // printOutcomes prints a line for every case, and the sums by level.
-func (a *app) printOutcomes(outcomes []conformance.Outcome, scores []conformance.Score) {
+func (a *app) printOutcomes(outcomes []readertest.Outcome, scores []readertest.Score) {
 	for _, r := range outcomes {
 		line := fmt.Sprintf("%-6s  %-22s  %-8s  %s", r.Level, r.Name, r.Outcome, r.Detail)
 		a.printf("%s\n", strings.TrimRight(line, " "))

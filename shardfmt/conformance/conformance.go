@@ -1,5 +1,5 @@
 // Package conformance is the kit by which any reader of the format is tested: shards with the records they hold, in five
-// levels, damaged shards that a reader must refuse, and a driver that asks a reader for every one of them.
+// levels, and damaged shards that a reader must refuse. `shardcat conformance DIR --run COMMAND` runs a reader over it.
 //
 //	DIR/kit.json                     the cases, a Kit
 //	DIR/l1/NAME/shard.amudai.shard   a shard (and its stripes)
@@ -18,17 +18,6 @@ import (
 	impl "github.com/shardcat/shardcat/shardfmt/internal/conformance"
 )
 
-// Placeholder stands for the path of a shard in the command line of a reader; IndexPlaceholder and KeysPlaceholder for those of
-// an index and of questions to it.
-const (
-	Placeholder      = impl.Placeholder
-	IndexPlaceholder = impl.IndexPlaceholder
-	KeysPlaceholder  = impl.KeysPlaceholder
-)
-
-// DefaultTimeout is the time that a reader has for a shard. The largest has 20,000 records.
-const DefaultTimeout = impl.DefaultTimeout
-
 // Version of the kit: it grows with every change of its cases.
 const Version = impl.Version
 
@@ -38,26 +27,8 @@ var Levels = impl.Levels
 // Kit is a list of cases.
 type Kit = impl.Kit
 
-// Outcome is what became of a case.
-type Outcome = impl.Outcome
-
-// RunOptions of Run. The zero value is valid.
-type RunOptions = impl.RunOptions
-
-// Score is what became of the cases of a level.
-type Score = impl.Score
-
-// Run asks a reader for every case of the kit in a folder. command is a command line that is split at spaces, without a
-// shell; Placeholder in it stands for the path of the shard. It prints every record as a line of JSON and ends with 0, or
-// refuses the shard by an exit code and a word.
-func Run(ctx context.Context, dir string, command string, o RunOptions) ([]Outcome, error) {
-	return impl.Run(ctx, dir, command, o)
-}
-
-// Scores sums up outcomes, a Score for each level that has any, in the order of Levels.
-func Scores(outcomes []Outcome) []Score {
-	return impl.Scores(outcomes)
-}
+// Case is one shard of a kit.
+type Case = impl.Case
 
 // Write writes a kit below base, a canonical URL that ends with a slash and has no kit yet.
 func Write(ctx context.Context, client *blobio.Client, base string) (*Kit, error) {

@@ -69,7 +69,7 @@ var elliptic = regexp.MustCompile(strings.Join([]string{
 }, "|"))
 
 // measuring are the folders of programs that only we run: measurements, and the suite for stores and readers.
-var measuring = regexp.MustCompile(`/(bench|blobtest|blobfake|conformance|testservers|avo|gen)/`)
+var measuring = regexp.MustCompile(`/(bench|blobtest|blobfake|conformance|readertest|testservers|avo|gen)/`)
 
 // TestMessagesAvoidConstructions: no string of the program, which is where messages, help and log lines are, has a construction
 // that the list refuses. Tests and generated code are left out.

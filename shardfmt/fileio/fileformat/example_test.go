@@ -2,13 +2,18 @@ package fileformat_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
-	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 )
 
@@ -17,10 +22,15 @@ func ExampleSettings() {
 	ctx := context.Background()
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
-	if err := client.Put(ctx, "mem://settings/n.csv", []byte("n\n1\n2\n")); err != nil {
+	s := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	b, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, strings.NewReader(`[{"n": 1}, {"n": 2}]`))
+	if err != nil {
 		log.Fatal(err)
 	}
-	_, err := convert.File(ctx, client, "mem://settings/n.csv", "mem://settings/n.parquet", convert.Options{})
+	out, err := fileio.CreateBatches(ctx, client, "mem://settings/n.parquet", fileio.Parquet, s, fileio.SinkOptions{})
+	if err == nil {
+		err = errors.Join(out.Write(b), out.Close())
+	}
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -24,6 +24,9 @@ type Note struct {
 	Count int64 `json:"values,omitempty"`
 }
 
+// Restorable reports whether the original Arrow schema, which a shard carries, gives back what the note is about.
+func (n Note) Restorable() bool { return n.Count == 0 && n.What != NullsBecomeString }
+
 // NullsBecomeString is the note of a column without values, of which not even the original Arrow schema gives the type back.
 const NullsBecomeString = "a column with only nulls becomes String"
 

@@ -1,5 +1,5 @@
 // Package conformance is the kit by which any reader of the format is tested: shards with the records they hold, in five
-// levels, damaged shards that a reader must refuse, and a driver that asks a reader for every one of them.
+// levels, and damaged shards that a reader must refuse.
 //
 //	DIR/kit.json                     the cases, a Kit
 //	DIR/l1/NAME/shard.amudai.shard   a shard (and its stripes)

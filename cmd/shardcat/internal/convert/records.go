@@ -13,9 +13,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
-	"github.com/shardcat/shardcat/shardfmt/internal/meta"
-	"github.com/shardcat/shardcat/shardfmt/internal/opened"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// magic starts the eight bytes at either end of an object of a shard; a version follows.
+const (
+	magic     = "amud"
+	magicSize = 8
 )
 
 // Detect reports the format of an object, shards among them, by its name or else by its first and last bytes.
@@ -23,11 +27,11 @@ func Detect(ctx context.Context, st fileformat.Store, url string) (fileio.Format
 	if f := Named(url); f != "" {
 		return f, nil
 	}
-	tail, _, err := st.ReadSuffix(ctx, url, int64(len(meta.Magic)))
+	tail, _, err := st.ReadSuffix(ctx, url, magicSize)
 	if err != nil && !errors.Is(err, blobio.ErrNotFound) { // what is not found may be a folder
 		return "", err
 	}
-	if len(tail) == len(meta.Magic) && string(tail[:4]) == string(meta.Magic[:4]) {
+	if len(tail) == magicSize && string(tail[:4]) == magic {
 		return Amudai, nil
 	}
 	return fileio.Detect(ctx, st, url)
@@ -138,15 +142,22 @@ func openShard(ctx context.Context, c *blobio.Client, url string, o Options, sta
 // OriginalSchema is the Arrow schema that a shard's records came with, or nil. A property that is none is of
 // no more use than none.
 func OriginalSchema(ctx context.Context, shard *shardfmt.Shard) *arrow.Schema {
-	p, err := opened.Root(shard).ReadProperties(ctx)
+	p, err := shard.Properties(ctx)
 	if err != nil {
 		return nil
 	}
-	s, err := arrowtype.UnmarshalSchema(p.Custom.Get(arrowtype.PropertySchema).GetBytesValue())
-	if err != nil {
-		return nil
+	for _, custom := range p.Custom {
+		if custom.Name() != arrowtype.PropertySchema {
+			continue
+		}
+		value, _ := custom.Bytes()
+		s, err := arrowtype.UnmarshalSchema(value)
+		if err != nil {
+			return nil
+		}
+		return s
 	}
-	return s
+	return nil
 }
 
 // Schema implements fileio.Source.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
-	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 )
 
 // Amudai is the format of shards, which package fileio does not know.
@@ -52,10 +52,20 @@ type Result struct {
 	To   fileio.Format `json:"to"`
 	Rows int64         `json:"rows"`
 	// Losses are what the output does not hold of the input.
-	Losses []arrowtype.Note `json:"losses"`
+	Losses []Loss `json:"losses"`
 	// EncodingsSkipped and Contradictions are those of shardfmt.ScanStats, of an input that is a shard.
 	EncodingsSkipped int64 `json:"encodings_skipped,omitempty"`
 	Contradictions   int64 `json:"contradictions,omitempty"`
+}
+
+// Loss is one thing that the output does not hold.
+type Loss struct {
+	// Field is the dotted path of the field.
+	Field string `json:"field"`
+	// What changes, in a few words.
+	What string `json:"what"`
+	// Count of the values concerned, 0 where it is the type that changes.
+	Count int64 `json:"values,omitempty"`
 }
 
 // ErrLossy matches the refusal of a conversion that would lose something.
@@ -112,10 +122,10 @@ func File(ctx context.Context, c *blobio.Client, in, out string, o Options) (*Re
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{In: j.in, Out: j.out, From: j.from, To: j.to, Rows: j.rows, Losses: report.Notes,
+	r := &Result{In: j.in, Out: j.out, From: j.from, To: j.to, Rows: j.rows, Losses: make([]Loss, len(report.Notes)),
 		EncodingsSkipped: j.read.EncodingsSkipped, Contradictions: j.read.Contradictions}
-	if r.Losses == nil {
-		r.Losses = []arrowtype.Note{}
+	for i, n := range report.Notes {
+		r.Losses[i] = Loss(n)
 	}
 	return r, nil
 }
@@ -260,7 +270,7 @@ func (j *job) kept(r *arrowtype.Report) *arrowtype.Report {
 	}
 	out := &arrowtype.Report{}
 	for _, n := range r.Notes {
-		if n.Count > 0 || n.What == arrowtype.NullsBecomeString {
+		if !n.Restorable() {
 			out.Add(n.Field, n.What, n.Count)
 		}
 	}

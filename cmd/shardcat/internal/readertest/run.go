@@ -1,4 +1,4 @@
-package conformance
+package readertest
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/shardcat/shardcat/shardfmt/conformance"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -26,6 +27,20 @@ const (
 	Placeholder      = "{}"
 	IndexPlaceholder = "{index}"
 	KeysPlaceholder  = "{keys}"
+)
+
+// kitName is the name of the list of cases in the folder of a kit, and refuse the level of the shards that must be refused.
+const (
+	kitName = "kit.json"
+	refuse  = "refuse"
+)
+
+// What a reader calls a shard that it refuses: the answers of cases.
+const (
+	corrupt     = "corrupt"
+	unsupported = "unsupported"
+	missing     = "missing"
+	unsafe      = "unsafe"
 )
 
 // Outcomes of a case.
@@ -48,7 +63,7 @@ const (
 
 // Outcome is what became of a case.
 type Outcome struct {
-	Case
+	conformance.Case
 	Outcome string `json:"outcome"`
 	// Detail is the first difference, or what the command reported last.
 	Detail string `json:"detail,omitempty"`
@@ -136,7 +151,7 @@ func runAll(ctx context.Context, jobs []job) ([]Outcome, error) {
 // those by their names.
 func (r *Outcome) proven(sound map[string]string) {
 	switch {
-	case r.Level != Refuse:
+	case r.Level != refuse:
 	case r.Answer == "":
 		sound[r.Name] = r.Outcome
 	case r.Sound == "" || sound[r.Sound] == Passed:
@@ -148,17 +163,17 @@ func (r *Outcome) proven(sound map[string]string) {
 }
 
 // readKit reads the list of cases in a folder.
-func readKit(dir string) (*Kit, error) {
+func readKit(dir string) (*conformance.Kit, error) {
 	b, err := os.ReadFile(filepath.Join(dir, kitName))
 	if err != nil {
 		return nil, fmt.Errorf("no kit in %s, write one first: %w", dir, err)
 	}
-	k := new(Kit)
+	k := new(conformance.Kit)
 	if err := json.Unmarshal(b, k); err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", kitName, dir, err)
 	}
-	if k.Version != Version {
-		return nil, fmt.Errorf("the kit in %s has version %d, this program's is %d: write it anew", dir, k.Version, Version)
+	if k.Version != conformance.Version {
+		return nil, fmt.Errorf("the kit in %s has version %d, this program's is %d: write it anew", dir, k.Version, conformance.Version)
 	}
 	for _, c := range k.Cases {
 		if !filepath.IsLocal(c.Shard) || !filepath.IsLocal(c.Rows) && c.Rows != "" {
@@ -194,14 +209,14 @@ type reader struct {
 }
 
 // runCase runs the command for one case. An error is one of the driver, not of the reader.
-func (x reader) runCase(ctx context.Context, c Case) (Outcome, error) {
+func (x reader) runCase(ctx context.Context, c conformance.Case) (Outcome, error) {
 	r := Outcome{Case: c}
 	err := r.run(ctx, x, map[string]string{Placeholder: c.Shard}, r.judge)
 	return r, err
 }
 
 // runLookup runs the command for one index of a case.
-func (x reader) runLookup(ctx context.Context, c Case, i int) (Outcome, error) {
+func (x reader) runLookup(ctx context.Context, c conformance.Case, i int) (Outcome, error) {
 	l := c.Lookups[i]
 	r := Outcome{Case: c}
 	r.Name = fmt.Sprintf("%s, index %d", c.Name, i)

@@ -1,4 +1,6 @@
-package conformance
+package readertest
+
+import "github.com/shardcat/shardcat/shardfmt/conformance"
 
 // Score is what became of the cases of a level.
 type Score struct {
@@ -16,7 +18,7 @@ func (s Score) Conforms() bool { return s.Passed+s.Refused == s.Cases }
 // Scores sums up outcomes, a Score for each level that has any, in the order of Levels.
 func Scores(outcomes []Outcome) []Score {
 	var scores []Score
-	for _, level := range Levels {
+	for _, level := range conformance.Levels {
 		s := Score{Level: level}
 		for _, o := range outcomes {
 			if o.Level != level {

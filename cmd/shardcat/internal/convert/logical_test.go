@@ -14,9 +14,9 @@ import (
 	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/convert"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
-	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
 )
 
 // logicalTypes are all of Parquet's logical types for leaves, with the physical types and the bytes of a value. A type whose loss is set
@@ -258,7 +258,7 @@ func checkInt96(t *testing.T, path, has string) {
 	defer c.Close()
 	folder := "mem://int96-" + strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(path) + "/"
 	in := folder + "in.parquet"
-	file, err := os.ReadFile("../testdata/" + path)
+	file, err := os.ReadFile("../../../../shardfmt/fileio/testdata/" + path)
 	if err == nil {
 		err = c.Put(ctx, in, file)
 	}

@@ -1,4 +1,4 @@
-package conformance
+package readertest
 
 import (
 	"bytes"

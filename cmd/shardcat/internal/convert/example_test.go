@@ -7,7 +7,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/shardfmt/fileio/convert"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/convert"
 )
 
 // A CSV file becomes a Parquet file; the names report the formats.

@@ -1,4 +1,4 @@
-package conformance
+package readertest
 
 import (
 	"encoding/json"
@@ -10,26 +10,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shardcat/shardcat/shardfmt/conformance"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+)
+
+// The names of objects in the folder of a case.
+const (
+	rootName = "shard.amudai.shard"
+	rowsName = "rows.ndjson"
 )
 
 // smallKit is a folder with a kit of a shard in a form that a reader may refuse, a whole one, and that one damaged.
 func smallKit(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	k := Kit{Version: Version, Cases: []Case{
-		{Level: "l5", Name: "form", Shard: "whole/" + RootName, Rows: "whole/" + RowsName, Records: 2, Optional: true},
-		{Level: Refuse, Name: "whole", Shard: "whole/" + RootName, Rows: "whole/" + RowsName, Records: 2},
-		{Level: Refuse, Name: "damaged", Shard: "damaged/" + RootName, Answer: corrupt, Sound: "whole"},
+	k := conformance.Kit{Version: conformance.Version, Cases: []conformance.Case{
+		{Level: "l5", Name: "form", Shard: "whole/" + rootName, Rows: "whole/" + rowsName, Records: 2, Optional: true},
+		{Level: refuse, Name: "whole", Shard: "whole/" + rootName, Rows: "whole/" + rowsName, Records: 2},
+		{Level: refuse, Name: "damaged", Shard: "damaged/" + rootName, Answer: corrupt, Sound: "whole"},
 	}}
 	b, err := json.Marshal(k)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(dir, kitName), string(b))
-	put(t, filepath.Join(dir, "whole", RootName), "shard")
-	put(t, filepath.Join(dir, "whole", RowsName), `{"a":1,"b":0.5}`+"\n"+`{"a":null,"b":"NaN"}`+"\n")
-	put(t, filepath.Join(dir, "damaged", RootName), "damage")
+	put(t, filepath.Join(dir, "whole", rootName), "shard")
+	put(t, filepath.Join(dir, "whole", rowsName), `{"a":1,"b":0.5}`+"\n"+`{"a":null,"b":"NaN"}`+"\n")
+	put(t, filepath.Join(dir, "damaged", rootName), "damage")
 	return dir
 }
 
@@ -98,7 +105,7 @@ func TestDamagedForms(t *testing.T) {
 		{"b", "corrupt: x", Passed, 3},
 		{"b", "unsupported: x", Passed, 3},
 	} {
-		r := Outcome{Case: Case{Level: Refuse, Answer: corrupt, Optional: true, Sound: c.sound}}
+		r := Outcome{Case: conformance.Case{Level: refuse, Answer: corrupt, Optional: true, Sound: c.sound}}
 		r.refused(c.code, c.line)
 		r.proven(sound)
 		if r.Outcome != c.want {
@@ -107,7 +114,7 @@ func TestDamagedForms(t *testing.T) {
 	}
 	for answer, codes := range map[string]map[int]string{missing: {3: "corrupt: x"}, unsafe: {6: "unsafe reference: x"}, unsupported: {3: "unsupported data: x"}} {
 		for code, line := range codes {
-			r := Outcome{Case: Case{Level: Refuse, Answer: answer}}
+			r := Outcome{Case: conformance.Case{Level: refuse, Answer: answer}}
 			if r.refused(code, line); r.Outcome != Passed {
 				t.Errorf("%s: %s", line, r.Outcome)
 			}
@@ -117,7 +124,9 @@ func TestDamagedForms(t *testing.T) {
 
 // Scores are by level, in their order; a refusal that is allowed conforms.
 func TestScores(t *testing.T) {
-	of := func(level, outcome string) Outcome { return Outcome{Case: Case{Level: level}, Outcome: outcome} }
+	of := func(level, outcome string) Outcome {
+		return Outcome{Case: conformance.Case{Level: level}, Outcome: outcome}
+	}
 	got := Scores([]Outcome{of("l5", Refused), of("l1", Passed), of("l1", Wrong), of("l1", Late), of("l5", Passed)})
 	want := []Score{{Level: "l1", Cases: 3, Passed: 1, Others: map[string]int{Wrong: 1, Late: 1}}, {Level: "l5", Cases: 2, Passed: 1, Refused: 1}}
 	if !reflect.DeepEqual(got, want) || got[0].Conforms() || !got[1].Conforms() {
@@ -136,7 +145,7 @@ func TestRunRefuses(t *testing.T) {
 	if _, err := Run(t.Context(), t.TempDir(), "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "no kit") {
 		t.Errorf("no kit: %v", err)
 	}
-	put(t, filepath.Join(dir, kitName), fmt.Sprintf(`{"version":%d,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`, Version))
+	put(t, filepath.Join(dir, kitName), fmt.Sprintf(`{"version":%d,"cases":[{"level":"l1","name":"x","shard":"../x","rows":"y"}]}`, conformance.Version))
 	if _, err := Run(t.Context(), dir, "cat {}", RunOptions{}); err == nil || !strings.Contains(err.Error(), "outside") {
 		t.Errorf("a case outside of the kit: %v", err)
 	}
