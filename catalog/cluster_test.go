@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )

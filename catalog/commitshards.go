@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/catalog/internal/manifest"
 )
 
 // writtenRun is a run of WriteShards that is to be committed.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/catalog/internal/manifest"
 )
 
 // RetentionProperty is the table property that reports how long rows are kept after their creation: a number of days

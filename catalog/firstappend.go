@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
