@@ -150,7 +150,7 @@ func Compact(ctx context.Context, t *Table) (*compaction.Report, error) {
 	if t == nil {
 		return nil, fmt.Errorf("%w: nil table", ErrInvalid)
 	}
-	in, err := compaction.EffectiveOf(ctx, t, nil)
+	in, err := compaction.Overrides(nil).Effective(ctx, t)
 	if err != nil {
 		return nil, err
 	}

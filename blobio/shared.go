@@ -3,6 +3,8 @@ package blobio
 import (
 	"context"
 	"sync"
+
+	"github.com/shardcat/shardcat/internal/etags"
 )
 
 // shared answers reads from the caches, and makes one request for all who request the same range meanwhile.
@@ -58,7 +60,7 @@ func (sh *shared) takes(url string) bool {
 
 // read gives what key names, from the caches or by get. Hits count in t. The data must not be changed.
 func (sh *shared) read(ctx context.Context, t *tally, key cacheKey, opts ReadOptions, get func(ctx context.Context) (cached, error)) (cached, error) {
-	if v, ok := sh.lookUp(key); ok && (opts.IfMatch == "" || SameETag(opts.IfMatch, v.info.ETag)) {
+	if v, ok := sh.lookUp(key); ok && (opts.IfMatch == "" || etags.Same(opts.IfMatch, v.info.ETag)) {
 		t.cacheHits.Add(1)
 		return v, nil
 	}

@@ -1,6 +1,10 @@
 package blobio
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/shardcat/shardcat/internal/etags"
+)
 
 // Pinned gives a view of the Client in which each URL keeps naming the object it named when it was first read
 // through the view: later reads get that one or ErrChanged, never a mix of two. All else is shared. Whoever
@@ -83,7 +87,7 @@ func (p *pins) after(url string, info Info) error {
 			p.etags = make(map[string]string)
 		}
 		p.etags[url] = info.ETag
-	case !SameETag(first, info.ETag):
+	case !etags.Same(first, info.ETag):
 		return NewError("read", url, ErrChanged, nil)
 	}
 	return nil

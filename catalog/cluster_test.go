@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -57,7 +58,7 @@ func appendDays(t *testing.T, tbl *Table, commit, each, days int) {
 	var entries []*manifest.Entry
 	for i := range each {
 		day := time.Unix(0, 0).UTC().AddDate(0, 0, i%days)
-		created := int64(Ticks(day))
+		created := literal.Ticks(day)
 		bound := binary.LittleEndian.AppendUint64(nil, uint64(day.UnixMicro()))
 		e := &manifest.Entry{
 			Path:   fmt.Sprintf("%sfake-%04d-%04d.amudai.shard", tbl.VaultFolder(), commit, i),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/etags"
 )
 
 // tombstoneRecord is the content of _gc/<run>.json: what a run has marked for deletion.
@@ -34,7 +35,7 @@ type tombstone struct {
 
 // same reports whether the object is still the one that was marked.
 func (m *tombstone) same(info *blobio.Info) bool {
-	return m.Size == info.Size && blobio.SameETag(m.ETag, info.ETag) && m.Modified.Equal(info.ModTime.UTC())
+	return m.Size == info.Size && etags.Same(m.ETag, info.ETag) && m.Modified.Equal(info.ModTime.UTC())
 }
 
 // tombstonePrefix begins the names of the records, which other records of _gc do not have.

@@ -3,12 +3,10 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // RetentionProperty is the table property that reports how long rows are kept after their creation: a number of days
@@ -29,27 +27,11 @@ func parseRetention(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := ParseAge(text)
+	d, err := literal.ParseAge(text)
 	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("%w: property %s must be a positive number of days, such as 30d, or a positive duration, such as 36h, not %q", ErrInvalid, RetentionProperty, text)
 	}
 	return d, nil
-}
-
-// ParseAge reads a duration as people write ages: days ("7d") or one of Go's durations ("36h").
-func ParseAge(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseInt(days, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/int64(24*time.Hour) {
-			return 0, fmt.Errorf("%q is not a number of days", text)
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err == nil && d < 0 {
-		err = fmt.Errorf("%q is negative", text)
-	}
-	return d, err
 }
 
 // ApplyRetention takes away the shards all of whose records were created before the table's retention, in one
@@ -71,6 +53,6 @@ func (t *Table) DropOlder(ctx context.Context, age time.Duration, o DeleteOption
 	if age <= 0 {
 		return nil, fmt.Errorf("%w: an age of %s would drop every row", ErrInvalid, age)
 	}
-	cutoff := int64(Ticks(t.cat.opts.Now().Add(-age)))
+	cutoff := literal.Ticks(t.cat.opts.Now().Add(-age))
 	return t.takeWhole(ctx, jobRetention, o, func(e *manifest.Entry) bool { return e.Created.Known() && e.Created.Last < cutoff })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // lookups stands in for what a catalog shows of its tables; nil functions leave it to the real one.
@@ -301,7 +302,7 @@ func TestAges(t *testing.T) {
 		"7d": 7 * day, "0d": 0, "36h": 36 * time.Hour, "0s": 0, fmt.Sprint(most, "d"): time.Duration(most) * day,
 		fmt.Sprint(most+1, "d"): -1, "-1d": -1, "-1h": -1, "d": -1, "a while": -1,
 	} {
-		d, err := ParseAge(text)
+		d, err := literal.ParseAge(text)
 		if (err != nil) != (want < 0) || err == nil && d != want {
 			t.Errorf("%s: %v, %v", text, d, err)
 		}

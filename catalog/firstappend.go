@@ -18,7 +18,6 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/manifest"
-	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // A table that is made for its first rows comes into being with them: the catalog gets one commit, which must find
@@ -275,7 +274,7 @@ func (w *shardWriters) deliverTo(ctx context.Context, winner *Table) (*IngestRes
 	if len(w.entries) == 0 { // no rows came
 		return &IngestResult{CommitResult: &CommitResult{SnapshotID: winner.Head()}, Shards: []string{}}, nil
 	}
-	if !schema.Equal(mine.schema.Shard, winner.schema.Shard) || fmt.Sprint(mine.schema.IDs) != fmt.Sprint(winner.schema.IDs) ||
+	if !mine.schema.Shard.Equal(winner.schema.Shard) || fmt.Sprint(mine.schema.IDs) != fmt.Sprint(winner.schema.IDs) ||
 		!mine.ice.Spec().Equals(winner.ice.Spec()) {
 		return nil, fmt.Errorf("%w: table %s was created concurrently by another writer with other columns; ingest again", ErrConflict, mine.name)
 	}

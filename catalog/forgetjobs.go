@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // JobMemoryProperty is the table property that reports how long after its end a job is remembered where its snapshot has expired: an age
@@ -37,7 +38,7 @@ func parseJobMemory(text string) (time.Duration, error) {
 	case "forever":
 		return -1, nil
 	}
-	d, err := ParseAge(text)
+	d, err := literal.ParseAge(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: property %s must be a number of days, such as 90d, a duration, such as 36h, or forever, not %q", ErrInvalid, JobMemoryProperty, text)
 	}

@@ -132,7 +132,7 @@ func (t *Table) indexOf(s shardfmt.IndexSpec, shard *schema.Schema, ids []int) (
 		for err == nil && n.Basic == schema.List && m.Basic == schema.List {
 			n, m = n.Children[0], m.Children[0]
 		}
-		return there, err == nil && schema.SameType(n, m)
+		return there, err == nil && n.SameType(m)
 	})
 	if !ok {
 		return own, false

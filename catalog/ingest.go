@@ -305,12 +305,12 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 		created = t.cat.opts.Now()
 	}
 	w := &shardWriters{
-		table: t, job: j, options: o, split: newSplitter(t), created: Ticks(created), createdLast: Ticks(created),
+		table: t, job: j, options: o, split: newSplitter(t), created: uint64(literal.Ticks(created)), createdLast: uint64(literal.Ticks(created)),
 		open: map[string]*openShard{}, partitions: map[string]string{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs, order: t.orderID(t.SortOrder()),
 	}
 	if o.IngestionTime || o.RecordID {
 		w.adder = sysfield.New(t.schema.Shard, sysfield.Options{
-			IngestionTime: o.IngestionTime, RecordID: o.RecordID, Now: int64(Ticks(t.cat.opts.Now())),
+			IngestionTime: o.IngestionTime, RecordID: o.RecordID, Now: literal.Ticks(t.cat.opts.Now()),
 		})
 		w.schema = w.adder.Schema()
 		w.fieldIDs = append(slices.Clone(t.schema.IDs), make([]int, len(w.schema.Fields)-len(t.schema.Shard.Fields))...)
@@ -325,9 +325,6 @@ func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 	}
 	return w.adder.Add(b)
 }
-
-// Ticks is a time in 100 ns since year 1, UTC: the unit of creation times.
-func Ticks(t time.Time) uint64 { return uint64(literal.Ticks(t)) }
 
 // takesCodes reports whether nothing looks at the values of batches before they are written, or keeps them: columns may be coded then.
 func (w *shardWriters) takesCodes() bool {

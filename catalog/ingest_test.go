@@ -17,6 +17,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -539,12 +540,12 @@ func TestCreationTime(t *testing.T) {
 	when := time.Date(2023, 5, 6, 7, 8, 9, 123456700, time.UTC)
 	ingest(t, tbl, IngestOptions{CreationTime: when}, rows(0, 3))
 	for e, err := range tbl.Entries(context.Background(), At{}) {
-		want := int64(Ticks(when))
+		want := literal.Ticks(when)
 		if err != nil || e.Created != (manifest.CreationRange{First: want, Last: want}) {
 			t.Errorf("creation %+v, %v", e.Created, err)
 		}
 	}
-	if Ticks(time.Unix(0, 0)) != 621355968000000000 {
+	if literal.Ticks(time.Unix(0, 0)) != 621355968000000000 {
 		t.Error("the epoch of ticks is wrong")
 	}
 }

@@ -166,7 +166,7 @@ func (x *termJoiner) join(ctx context.Context, g *termGroup) error {
 }
 
 func fitsAll(columns, more []index.TermColumn) bool {
-	return index.FitsMatrix(slices.Concat(columns, more[:len(more)-1]), more[len(more)-1])
+	return more[len(more)-1].Fits(slices.Concat(columns, more[:len(more)-1]))
 }
 
 // write writes the columns of some runs as one matrix, in their order, unless they make none.

@@ -31,25 +31,29 @@ type Subset struct {
 	Percent float64
 }
 
-// ParseSubset reads "1/10" or "5%"; the empty string is everything.
-func ParseSubset(text string) (s Subset, err error) {
+// Set reads "1/10" or "5%", as a flag does; the empty string is everything.
+func (s *Subset) Set(text string) (err error) {
+	*s = Subset{}
 	if text == "" {
-		return s, nil
+		return nil
 	}
+	var of Subset
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
-		s.Percent, err = strconv.ParseFloat(percent, 64)
-		if err == nil && s.Percent > 0 && s.Percent <= 100 {
-			return s, nil
+		of.Percent, err = strconv.ParseFloat(percent, 64)
+		if err == nil && of.Percent > 0 && of.Percent <= 100 {
+			*s = of
+			return nil
 		}
 	} else if part, parts, ok := strings.Cut(text, "/"); ok {
 		var first, second error
-		s.Part, first = strconv.Atoi(part)
-		s.Parts, second = strconv.Atoi(parts)
-		if errors.Join(first, second) == nil && s.Part >= 1 && s.Part <= s.Parts {
-			return s, nil
+		of.Part, first = strconv.Atoi(part)
+		of.Parts, second = strconv.Atoi(parts)
+		if errors.Join(first, second) == nil && of.Part >= 1 && of.Part <= of.Parts {
+			*s = of
+			return nil
 		}
 	}
-	return Subset{}, fmt.Errorf("%w: %q: must be a fraction like 1/10 or a percentage like 5%%", ErrInvalid, text)
+	return fmt.Errorf("%w: %q: must be a fraction like 1/10 or a percentage like 5%%", ErrInvalid, text)
 }
 
 func (s Subset) has(path string) bool {

@@ -201,7 +201,7 @@ func TestSubsets(t *testing.T) {
 		t.Errorf("three parts read %d of 20 shards", read)
 	}
 	for text, ok := range map[string]bool{"": true, "1/10": true, "10/10": true, "5%": true, "0/3": false, "4/3": false, "0%": false, "101%": false, "x": false, "1/": false} {
-		if _, err := ParseSubset(text); (err == nil) != ok {
+		if err := new(Subset).Set(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

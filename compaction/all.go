@@ -14,13 +14,10 @@ type Outcome struct {
 	Err    error
 }
 
-// PolicyFor chooses the policy of a table; EffectiveOf is the simplest.
-type PolicyFor func(context.Context, *catalog.Table) (Policy, error)
-
-// CompactAll compacts the tables of a catalog one after the other, in the order of their names. A table that fails is
+// CompactAll compacts the tables of a catalog one after the other, in the order of their names, each by the policy that is chosen for it. A table that fails is
 // an outcome with an error, and the next one follows. The error beside an outcome ends the sequence: the tables can't be
 // listed, or the context has ended.
-func CompactAll(ctx context.Context, c *catalog.Catalog, policy PolicyFor, o Options) iter.Seq2[Outcome, error] {
+func CompactAll(ctx context.Context, c *catalog.Catalog, policy func(context.Context, *catalog.Table) (Policy, error), o Options) iter.Seq2[Outcome, error] {
 	return func(yield func(Outcome, error) bool) {
 		names, err := c.Tables(ctx, "")
 		if err != nil {
@@ -40,7 +37,7 @@ func CompactAll(ctx context.Context, c *catalog.Catalog, policy PolicyFor, o Opt
 	}
 }
 
-func compactNamed(ctx context.Context, c *catalog.Catalog, name catalog.Name, policy PolicyFor, o Options) (*Report, error) {
+func compactNamed(ctx context.Context, c *catalog.Catalog, name catalog.Name, policy func(context.Context, *catalog.Table) (Policy, error), o Options) (*Report, error) {
 	t, err := c.Load(ctx, name)
 	if err != nil {
 		return nil, err

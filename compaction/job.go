@@ -18,7 +18,7 @@ type Step string
 
 // The steps, in their order. A Plan comes before them.
 const (
-	StepWrite    Step = "write"
+	stepWrite    Step = "write"
 	stepReadBack Step = "read back"
 	stepCommit   Step = "commit"
 	stepDone     Step = "done"
@@ -81,7 +81,7 @@ func (j *Job) begin(ctx context.Context) (err error) {
 		j.result, j.step = Result{Mode: g.Mode, SnapshotID: before.SnapshotID, JobID: j.o.JobID, Before: true}, stepDone
 		return nil
 	}
-	j.run, j.step = run, StepWrite
+	j.run, j.step = run, stepWrite
 	j.result = Result{Mode: g.Mode, Inputs: g.Inputs.Len(), Records: g.Records, JobID: run.ID()}
 	if g.Mode != Rebuild {
 		j.objects = run.Outputs()
@@ -104,10 +104,10 @@ func (j *Job) Step() Step { return j.step }
 // Write creates the job's objects. A concatenation that the inputs' schemas don't allow becomes a rebuild, with a record of
 // its own, if the policy allows one; else it is ErrNeedsRebuild.
 func (j *Job) Write(ctx context.Context) error {
-	if j.step != StepWrite {
+	if j.step != stepWrite {
 		return nil
 	}
-	ctx, end := j.o.span(ctx, string(StepWrite), j.attributes()...)
+	ctx, end := j.o.span(ctx, string(stepWrite), j.attributes()...)
 	err := j.write(ctx)
 	end(err)
 	if errors.Is(err, ErrNeedsRebuild) && j.group.Mode != Rebuild && !j.policy.NoRebuild {

@@ -172,7 +172,7 @@ func TestDeliveredAgainUnwritten(t *testing.T) {
 		before := contents(t, g.load(nil))
 		begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
 		second := begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
-		if second.Step() != StepWrite {
+		if second.Step() != stepWrite {
 			t.Fatalf("the second delivery is at %q", second.Step())
 		}
 		if err := errors.Join(second.Write(ctx), second.ReadBack(ctx)); err != nil {

@@ -26,7 +26,7 @@ type Overrides map[string]map[string]string
 // Check checks all names and values: ErrPolicy.
 func (o Overrides) Check() error {
 	for _, key := range slices.Sorted(maps.Keys(o)) {
-		if err := CheckSettings(o[key]); err != nil {
+		if err := (Level{key, o[key]}).Check(); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
@@ -35,7 +35,7 @@ func (o Overrides) Check() error {
 
 // Levels are all places where settings of a table stand, the weakest first: the catalog, the namespaces from the outermost on, the
 // table. In each of them an override goes over what the catalog keeps as properties.
-func Levels(ctx context.Context, t *catalog.Table, o Overrides) ([]Level, error) {
+func (o Overrides) Levels(ctx context.Context, t *catalog.Table) ([]Level, error) {
 	levels, err := namespaceLevels(ctx, t.Catalog(), t.Name().Namespace, o)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func levelsBelow(t *catalog.Table, above []Level, o Overrides) []Level {
 }
 
 // NamespaceLevels are the places that a table in the namespace inherits from.
-func NamespaceLevels(ctx context.Context, c *catalog.Catalog, namespace string, o Overrides) ([]Level, error) {
+func (o Overrides) NamespaceLevels(ctx context.Context, c *catalog.Catalog, namespace string) ([]Level, error) {
 	if _, err := c.NamespaceProperties(ctx, namespace); err != nil {
 		return nil, err
 	}
@@ -139,8 +139,8 @@ func Resolve(levels []Level) (*Effective, error) {
 	return e, nil
 }
 
-// EffectiveOf resolves all levels of a table.
-func EffectiveOf(ctx context.Context, t *catalog.Table, o Overrides) (*Effective, error) {
+// Effective resolves all levels of a table. Without overrides they are those that the catalog keeps.
+func (o Overrides) Effective(ctx context.Context, t *catalog.Table) (*Effective, error) {
 	above, err := namespaceLevels(ctx, t.Catalog(), t.Name().Namespace, o)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func EffectiveOf(ctx context.Context, t *catalog.Table, o Overrides) (*Effective
 	return effectiveBelow(t, above, o)
 }
 
-// effectiveBelow is EffectiveOf with the levels above the table.
+// effectiveBelow is Overrides.Effective with the levels above the table.
 func effectiveBelow(t *catalog.Table, above []Level, o Overrides) (*Effective, error) {
 	e, err := Resolve(levelsBelow(t, above, o))
 	if err != nil {
@@ -168,26 +168,29 @@ func (r *rules) set(name, text string) error {
 	return nil
 }
 
-// Settings are the names of what makes up a Policy, allServiceSettings of what only a service reads; both stand side by side in
+// Settings are what makes up a Policy, allServiceSettings the names of what only a service reads; both stand side by side in
 // properties and files.
 var (
-	Settings           = names(policySettings)
+	Settings           = described(policySettings)
 	allServiceSettings = names(serviceSettings)
 	allSettings        = slices.Concat(policySettings, serviceSettings)
 )
 
-// Meaning states in a few words what a setting means, "" for a name that is none.
-func Meaning(name string) string {
-	if s, err := settingNamed(name); err == nil {
-		return s.means
-	}
-	return ""
+// Setting is one name that users write, and what it means.
+type Setting struct {
+	Name string
+	// Meaning is in a few words, for the help of a flag.
+	Meaning string
+	// Bool: the value is true or false.
+	Bool bool
 }
 
-// IsBool reports whether the value of a setting is true or false.
-func IsBool(name string) bool {
-	s, err := settingNamed(name)
-	return err == nil && s.isBool
+func described(settings []setting) []Setting {
+	out := make([]Setting, len(settings))
+	for i, s := range settings {
+		out[i] = Setting{s.name, s.means, s.isBool}
+	}
+	return out
 }
 
 // policyOf reads the policy that a table's own properties give.
@@ -201,12 +204,12 @@ func policyOf(properties map[string]string) (Policy, error) {
 
 // CheckProperties checks all settings among the properties of a table or a namespace: ErrPolicy.
 func CheckProperties(properties map[string]string) error {
-	return CheckSettings(settingsOf(properties))
+	return Level{"settings", settingsOf(properties)}.Check()
 }
 
-// CheckSettings checks settings by their names: ErrPolicy.
-func CheckSettings(settings map[string]string) error {
-	_, err := Resolve([]Level{{"settings", settings}})
+// Check checks the settings by themselves: ErrPolicy.
+func (l Level) Check() error {
+	_, err := Resolve([]Level{{"settings", l.Settings}})
 	return err
 }
 

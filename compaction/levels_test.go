@@ -33,7 +33,7 @@ func TestLevels(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Overrides{"*": {"max-objects": "10", "max-rows": "1"}, "web.*": {"max-stripes": "11"}, "web.eu.t": {"min-inputs": "4"}, "web.us.*": {"max-rows": "2"}}
-	in, err := EffectiveOf(ctx, tbl, o)
+	in, err := o.Effective(ctx, tbl)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestLevels(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	// Contradictory levels are refused by an error that names them.
-	if _, err := EffectiveOf(ctx, tbl, Overrides{"web.eu.t": {"max-inputs": "2"}}); !errors.Is(err, ErrPolicy) || !strings.Contains(err.Error(), "web.eu.t") {
+	if _, err := (Overrides{"web.eu.t": {"max-inputs": "2"}}).Effective(ctx, tbl); !errors.Is(err, ErrPolicy) || !strings.Contains(err.Error(), "web.eu.t") {
 		t.Errorf("%v", err)
 	}
 	if err := SetNamespacePolicy(ctx, c, "nowhere", map[string]string{"max-rows": "1"}); !errors.Is(err, catalog.ErrNotFound) {
@@ -68,14 +68,14 @@ func TestEverySetting(t *testing.T) {
 		"max-bytes-per-run": {"much"}, "concurrency": {"0", "65"}, "max-creation-range": {"0s", "often"}, "retention": {"0s"}, "retention-schedule": {"x"},
 		"expire-schedule": {"61 * * * *"}, "collect": {"10ms"}, "jitter": {"2"}, "max-overlap-depth": {"0", "-1", "deep"}, "pause": {"perhaps"}, "schedule": {"0"},
 	}
-	for _, name := range slices.Sorted(slices.Values(slices.Concat(Settings, allServiceSettings))) {
-		if Meaning(name) == "" {
-			t.Errorf("%s means nothing", name)
+	for _, s := range allSettings {
+		if s.means == "" {
+			t.Errorf("%s means nothing", s.name)
 		}
 	}
 	for name, values := range bad {
 		for _, value := range values {
-			if err := CheckSettings(map[string]string{name: value}); !errors.Is(err, ErrPolicy) || !strings.Contains(err.Error(), name) {
+			if err := (Level{"test", map[string]string{name: value}}).Check(); !errors.Is(err, ErrPolicy) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s=%s: %v", name, value, err)
 			}
 		}
@@ -88,7 +88,7 @@ func TestEverySetting(t *testing.T) {
 		if v.Value == "" && v.Name != "where" && v.Name != "order" {
 			t.Errorf("%s has no default", v.Name)
 		}
-		if err := CheckSettings(map[string]string{v.Name: v.Value}); err != nil {
+		if err := (Level{"test", map[string]string{v.Name: v.Value}}).Check(); err != nil {
 			t.Errorf("the default of %s is refused: %v", v.Name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction/internal/schedule"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // upkeep is what the service settings of a table say.
@@ -89,7 +90,7 @@ func ageAtLeast(least time.Duration, at func(*rules) *time.Duration) func(*rules
 			*at(r) = 0
 			return nil
 		}
-		if *at(r), err = catalog.ParseAge(text); err == nil && *at(r) < least {
+		if *at(r), err = literal.ParseAge(text); err == nil && *at(r) < least {
 			err = fmt.Errorf("must be %s or more", least)
 		}
 		return err
@@ -119,7 +120,7 @@ func parseAgeOrNever(text string) (time.Duration, error) {
 	if text == "never" {
 		return -1, nil
 	}
-	return catalog.ParseAge(text)
+	return literal.ParseAge(text)
 }
 
 // parseRetention reads an age above nothing; "table" is 0.
@@ -127,7 +128,7 @@ func parseRetention(text string) (time.Duration, error) {
 	if text == "table" {
 		return 0, nil
 	}
-	d, err := catalog.ParseAge(text)
+	d, err := literal.ParseAge(text)
 	if err == nil && d == 0 {
 		err = errors.New("must be a positive duration")
 	}

@@ -249,7 +249,7 @@ func TestCollectionByDefault(t *testing.T) {
 		t.Error("nothing was deleted")
 	}
 	for _, bad := range []map[string]string{{"collect-min-age": "1h"}, {"collect-max-delete-ratio": "0"}, {"collect-max-delete-ratio": "1.5"}, {"collect-delete-delay": "never"}} {
-		if err := CheckSettings(bad); err == nil {
+		if err := (Level{"test", bad}).Check(); err == nil {
 			t.Errorf("%v is taken", bad)
 		}
 	}

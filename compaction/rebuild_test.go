@@ -10,6 +10,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -81,7 +82,7 @@ func TestAddedListIsPlannedAsRebuild(t *testing.T) {
 	again := g.load(nil)
 	sameContents(t, again, before)
 	created := entriesOf(t, again)[0].Created
-	if want := catalog.Ticks(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)); uint64(created.First) != want {
+	if want := literal.Ticks(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)); created.First != want {
 		t.Errorf("created from %d, want %d", created.First, want)
 	}
 }
@@ -165,7 +166,7 @@ func TestLargeStripesStayWhereTheyAre(t *testing.T) {
 		var stripes []int64
 		for _, e := range entriesOf(t, tbl) {
 			stripes = append(stripes, e.Stripes)
-			if e.Created.Last != int64(catalog.Ticks(late)) {
+			if e.Created.Last != literal.Ticks(late) {
 				t.Errorf("run %d: %s was created up to %d", i, e.Path, e.Created.Last)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -41,7 +42,7 @@ func newSelection(t *catalog.Table, p Policy) (*selection, error) {
 		}
 	}
 	if p.Lookback > 0 {
-		s.youngest = int64(catalog.Ticks(t.Catalog().Now().Add(-p.Lookback)))
+		s.youngest = literal.Ticks(t.Catalog().Now().Add(-p.Lookback))
 	}
 	return s, nil
 }

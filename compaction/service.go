@@ -279,7 +279,7 @@ func (s *Service) overrides() Overrides {
 
 // Effective are the settings that are in force for a table.
 func (s *Service) Effective(ctx context.Context, t *catalog.Table) (*Effective, error) {
-	return EffectiveOf(ctx, t, s.overrides())
+	return s.overrides().Effective(ctx, t)
 }
 
 func (s *Service) poke() { notify(s.wake) }

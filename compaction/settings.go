@@ -3,12 +3,11 @@ package compaction
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // PropertyPrefix is put before a setting's name where it stands in the properties of a table or a namespace.
@@ -69,7 +68,7 @@ var policySettings = []setting{
 
 func numberOf(name, means string, at func(*Policy) *int64) setting {
 	return setting{name, means,
-		func(r *rules, text string) (err error) { *at(&r.Policy), err = ParseSize(text); return err },
+		func(r *rules, text string) (err error) { *at(&r.Policy), err = literal.ParseSize(text); return err },
 		func(r *rules) string { return strconv.FormatInt(*at(&r.Policy), 10) }, false}
 }
 
@@ -126,7 +125,7 @@ func parseRange(text string) (time.Duration, error) {
 	case "none":
 		return -1, nil
 	}
-	d, err := catalog.ParseAge(text)
+	d, err := literal.ParseAge(text)
 	if err == nil && d == 0 {
 		err = errors.New("must be a positive duration, auto or none")
 	}
@@ -148,7 +147,7 @@ func parseLookback(text string) (time.Duration, error) {
 	if text == "never" {
 		return 0, nil
 	}
-	return catalog.ParseAge(text)
+	return literal.ParseAge(text)
 }
 
 func lookbackText(d time.Duration) string {
@@ -175,33 +174,6 @@ func depthText(n int) string {
 		return "none"
 	}
 	return strconv.Itoa(n)
-}
-
-var units = []struct {
-	suffix string
-	factor int64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1},
-}
-
-// ParseSize reads a number with an optional unit: "512MiB", "4k".
-func ParseSize(text string) (int64, error) {
-	factor := int64(1)
-	for _, u := range units {
-		if digits, ok := strings.CutSuffix(text, u.suffix); ok {
-			text, factor = strings.TrimSpace(digits), u.factor
-			break
-		}
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, errors.New("must be an integer, for sizes with an optional unit such as MiB")
-	}
-	if n < 0 || n > math.MaxInt64/factor {
-		return 0, errors.New("out of range")
-	}
-	return n * factor, nil
 }
 
 // settingNamed finds a setting among all, ErrPolicy if there is none.

@@ -36,11 +36,8 @@ const (
 	OfShardField = stripeindex.OfShardField
 )
 
-// IndexScope is what an index belongs to.
+// IndexScope is what an index belongs to. Its Set reads stripe, shard, field or shard-field.
 type IndexScope = stripeindex.Scope
-
-// ParseIndexScope reads stripe, shard, field or shard-field.
-func ParseIndexScope(text string) (IndexScope, error) { return stripeindex.ParseScope(text) }
 
 // ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index, or are one key of a layer
 // index, are separated by commas, and columns that are one field of a text index by +. text@shard, hash@shard and layer@shard request one index of
@@ -54,12 +51,12 @@ func ParseIndexSpecs(text string) ([]IndexSpec, error) { return stripeindex.Pars
 // FormatIndexSpecs is the text that ParseIndexSpecs reads.
 func FormatIndexSpecs(specs []IndexSpec) string { return stripeindex.FormatSpecs(specs) }
 
-// CheckIndexSpecs reports what is wrong with specs whatever the schema: two of one name, or what is not built.
-func CheckIndexSpecs(specs []IndexSpec) error { return stripeindex.Check(specs) }
-
 // CheckIndexes reports what is wrong with specs for shards of a schema, which is numbered: a column that is not there, or of a type that such
-// an index is not for, or two of one name.
+// an index is not for, or two of one name. Without a schema it is what is wrong with them whatever the schema.
 func CheckIndexes(specs []IndexSpec, s *schema.Schema) error {
+	if s == nil {
+		return stripeindex.Check(specs)
+	}
 	_, err := stripeindex.NewBuilders(specs, s)
 	return err
 }

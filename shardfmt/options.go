@@ -23,7 +23,7 @@ const (
 
 var layoutNames = [...]string{TwoLevel: "two-level", Single: "single", Auto: "auto"}
 
-// String gives the name that ParseLayout reads.
+// String gives the name that Set reads.
 func (l Layout) String() string {
 	if int(l) < len(layoutNames) {
 		return layoutNames[l]
@@ -31,17 +31,19 @@ func (l Layout) String() string {
 	return fmt.Sprintf("layout(%d)", uint8(l))
 }
 
-// ParseLayout reads the name of a layout; the empty string is TwoLevel.
-func ParseLayout(name string) (Layout, error) {
+// Set reads the name of a layout, as a flag does; the empty string is TwoLevel.
+func (l *Layout) Set(name string) error {
 	if name == "" {
-		return TwoLevel, nil
+		*l = TwoLevel
+		return nil
 	}
-	for l, s := range layoutNames {
+	for i, s := range layoutNames {
 		if s == name {
-			return Layout(l), nil
+			*l = Layout(i)
+			return nil
 		}
 	}
-	return 0, fmt.Errorf("unknown layout %q: two-level, single or auto", name)
+	return fmt.Errorf("unknown layout %q: two-level, single or auto", name)
 }
 
 // Wire is the form of a shard's metadata; buffers are the same in both.
@@ -54,15 +56,17 @@ const (
 	DraftWire
 )
 
-// ParseWire reads the name of a wire; the empty string is CurrentWire.
-func ParseWire(name string) (Wire, error) {
+// Set reads the name of a wire, as a flag does; the empty string is CurrentWire.
+func (w *Wire) Set(name string) error {
 	switch name {
 	case "", "current":
-		return CurrentWire, nil
+		*w = CurrentWire
 	case "draft":
-		return DraftWire, nil
+		*w = DraftWire
+	default:
+		return fmt.Errorf("unknown wire %q: current or draft", name)
 	}
-	return 0, fmt.Errorf("unknown wire %q: current or draft", name)
+	return nil
 }
 
 const (

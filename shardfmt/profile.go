@@ -19,11 +19,12 @@ const (
 	MinimalSize = Profile(encode.MinimalSize)
 )
 
-// String gives the name that ParseProfile reads.
+// String gives the name that Set reads.
 func (p Profile) String() string { return encode.Profile(p).String() }
 
-// ParseProfile reads the name of a profile; the empty string is Balanced.
-func ParseProfile(name string) (Profile, error) {
-	p, err := encode.ParseProfile(name)
-	return Profile(p), err
+// Set reads the name of a profile, as a flag does; the empty string is Balanced.
+func (p *Profile) Set(name string) error {
+	of, err := encode.ParseProfile(name)
+	*p = Profile(of)
+	return err
 }

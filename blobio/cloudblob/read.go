@@ -14,6 +14,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/internal/httprange"
+	"github.com/shardcat/shardcat/internal/etags"
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
@@ -115,7 +116,7 @@ func (b *Bucket) compare(ctx context.Context, key, etag string) error {
 		return nil
 	}
 	info, err := b.head(ctx, key)
-	if err == nil && !blobio.SameETag(info.ETag, etag) {
+	if err == nil && !etags.Same(info.ETag, etag) {
 		err = blobio.ErrChanged
 	}
 	return err

@@ -28,6 +28,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/internal/etags"
 )
 
 func init() {
@@ -104,7 +105,7 @@ func condition(etag string) *string {
 	if etag == "" {
 		return nil
 	}
-	return aws.String(`"` + blobio.BareETag(etag) + `"`)
+	return aws.String(`"` + etags.Bare(etag) + `"`)
 }
 
 // optional is a condition or parameter that is left out where it is empty.

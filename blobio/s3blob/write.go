@@ -23,6 +23,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/cloudblob"
 	"github.com/shardcat/shardcat/internal/apierror"
+	"github.com/shardcat/shardcat/internal/etags"
 )
 
 // S3's limits on the size of a part; the lower one is for all but the last.
@@ -49,7 +50,7 @@ func (b *bucket) beforeWrite(as func(any) bool, w cloudblob.Write) error {
 // took reads the ETag of an object of one part: where it is 32 hexadecimal digits it is the MD5 of the content, unless the store encrypts by a key
 // that it does not own; it is another number then, and proves nothing.
 func took(r *http.Response) (sum [md5.Size]byte, ok bool) {
-	etag := blobio.BareETag(r.Header.Get("ETag"))
+	etag := etags.Bare(r.Header.Get("ETag"))
 	if len(etag) != hex.EncodedLen(md5.Size) {
 		return sum, false
 	}
@@ -249,7 +250,7 @@ func (b *bucket) remove(ctx context.Context, key, ifMatch string) error {
 	switch {
 	case err != nil:
 		return err
-	case ifMatch != "" && !blobio.SameETag(info.ETag, ifMatch):
+	case ifMatch != "" && !etags.Same(info.ETag, ifMatch):
 		return blobio.ErrChanged
 	}
 	in := &s3.DeleteObjectInput{Bucket: &b.name, Key: &key, RequestPayer: b.payer()}

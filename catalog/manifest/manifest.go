@@ -30,8 +30,6 @@ const (
 	DraftWire = impl.DraftWire
 	// Adopted: its objects lie outside the table's vault; they are read and never swept.
 	Adopted = impl.Adopted
-	// UnknownFields: the metadata has protobuf fields that only a verbatim copy keeps.
-	UnknownFields = impl.UnknownFields
 )
 
 // ErrPartition: the rows of a shard do not lie in one partition of the table, or it can't be determined.

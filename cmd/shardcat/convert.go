@@ -172,7 +172,7 @@ func (f *formatFlags) of(kind fileio.Format) (fileformat.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read, fileio.CheckSettings(kind, read)
+	return read, kind.CheckSettings(read)
 }
 
 // values are the flags that were given, for the formats to read.

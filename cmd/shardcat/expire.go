@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/plural"
 )
 
@@ -30,7 +31,7 @@ tagged snapshots, are kept. No object is deleted: gc does that.`,
   shardcat expire flights --older-than 12h --retain-last 10`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			age, err := catalog.ParseAge(olderThan)
+			age, err := literal.ParseAge(olderThan)
 			if err != nil {
 				return usagef("--older-than: %v", err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 )
@@ -27,10 +28,10 @@ func (f *collectFlags) add(cmd *cobra.Command) {
 }
 
 func (f *collectFlags) options() (o catalog.CollectOptions, err error) {
-	if o.MinAge, err = catalog.ParseAge(f.minAge); err != nil {
+	if o.MinAge, err = literal.ParseAge(f.minAge); err != nil {
 		return o, usagef("--min-age: %v", err)
 	}
-	if o.DeleteDelay, err = catalog.ParseAge(f.deleteDelay); err != nil {
+	if o.DeleteDelay, err = literal.ParseAge(f.deleteDelay); err != nil {
 		return o, usagef("--delete-delay: %v", err)
 	}
 	if o.DeleteDelay == 0 {

@@ -31,10 +31,11 @@ func addIndexScope(flags *pflag.FlagSet, scope *string) {
 
 // scoped gives an index the scope of the flag, unless it states its own.
 func scoped(s shardfmt.IndexSpec, scope string) (shardfmt.IndexSpec, error) {
-	of, err := shardfmt.ParseIndexScope(scope)
+	var of shardfmt.IndexScope
+	err := of.Set(scope)
 	if err == nil && of != shardfmt.OfStripe {
 		s.Scope = of
-		err = shardfmt.CheckIndexSpecs([]shardfmt.IndexSpec{s})
+		err = shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, nil)
 	}
 	return s, err
 }

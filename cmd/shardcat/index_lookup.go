@@ -75,14 +75,14 @@ type askFunc func(ctx context.Context, k indexKey) (any, error)
 // openIndex opens an index of any type that is known.
 func (a *app) openIndex(ctx context.Context, base string, d index.Descriptor, p urlresolve.Policy) (askFunc, error) {
 	if d.Type() == index.TextType {
-		x, err := index.OpenText(ctx, a.client, base, d, p)
+		x, err := d.OpenText(ctx, a.client, base, p)
 		return textAnswers{x}.ask, err
 	}
 	if d.Type() == index.LayerType {
-		x, err := index.OpenLayer(ctx, a.client, base, d, p)
+		x, err := d.OpenLayer(ctx, a.client, base, p)
 		return layerAnswers{x}.ask, err
 	}
-	x, err := index.OpenHash(a.client, base, d, p)
+	x, err := d.OpenHash(a.client, base, p)
 	return hashAnswers{x}.ask, err
 }
 

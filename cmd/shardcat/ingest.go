@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/convert"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -189,7 +190,7 @@ func (a *app) landIn(ctx context.Context, t *catalog.Table, what ingestion) erro
 	if src, err = gatherGroups(src, o.Pack); err != nil {
 		return err
 	}
-	if err := keepArrowSchema(src, &o.Properties); err != nil {
+	if err := convert.KeepSchema(fileio.OriginalSchema(src), &o.Properties); err != nil {
 		return err
 	}
 	started := time.Now()

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/convert"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
+	"github.com/shardcat/shardcat/shardfmt/fileio"
 )
 
 func (a *app) jobCommand() *cobra.Command {
@@ -112,7 +114,7 @@ func (a *app) writeUncommitted(ctx context.Context, what ingestion, part string)
 	if src, err = gatherGroups(src, o.Pack); err != nil {
 		return err
 	}
-	if err := keepArrowSchema(src, &o.Properties); err != nil {
+	if err := convert.KeepSchema(fileio.OriginalSchema(src), &o.Properties); err != nil {
 		return err
 	}
 	w, err := t.WriteShards(ctx, src, part, o)

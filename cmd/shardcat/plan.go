@@ -21,8 +21,8 @@ type policyFlags struct {
 
 func (f *policyFlags) add(cmd *cobra.Command) {
 	f.flags = map[string]*string{}
-	for _, name := range compaction.Settings {
-		f.flags[name] = settingFlag(cmd, name, compaction.Meaning(name)+"; for this run (default: the table's policy)", compaction.IsBool(name))
+	for _, s := range compaction.Settings {
+		f.flags[s.Name] = settingFlag(cmd, s.Name, s.Meaning+"; for this run (default: the table's policy)", s.Bool)
 	}
 	cmd.Flags().StringVar(&f.mode, "mode", "auto", "auto, concat, pack or rebuild: auto chooses the cheapest, pack copies data without decoding it, rebuild rewrites shards")
 }
@@ -30,7 +30,7 @@ func (f *policyFlags) add(cmd *cobra.Command) {
 // levels returns all settings of a table, the flags of this run as the strongest. Those of the configuration file are left out:
 // they override what serve does, and no single run.
 func (f *policyFlags) levels(ctx context.Context, t *catalog.Table) ([]compaction.Level, error) {
-	levels, err := compaction.Levels(ctx, t, nil)
+	levels, err := compaction.Overrides(nil).Levels(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,8 @@ func (f *policyFlags) levels(ctx context.Context, t *catalog.Table) ([]compactio
 			given[name] = *text
 		}
 	}
-	return append(levels, compaction.Level{Source: "flag", Settings: given}), asUsage(compaction.CheckSettings(given), compaction.ErrPolicy)
+	flags := compaction.Level{Source: "flag", Settings: given}
+	return append(levels, flags), asUsage(flags.Check(), compaction.ErrPolicy)
 }
 
 // policy is what the levels come to, by the mode that was requested.

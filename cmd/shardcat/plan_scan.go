@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/internal/progress"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -32,7 +32,7 @@ func (a *app) planScanCommand() *cobra.Command {
 			"  shardcat plan-scan logs --json | jq -c '.tasks[]' | xargs -d '\\n' -P8 -I{} sh -c 'echo \"$1\" | shardcat scan --task -' sh {}",
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			size, err := compaction.ParseSize(splitSize)
+			size, err := literal.ParseSize(splitSize)
 			if err != nil || size <= 0 {
 				return usagef("invalid argument %q for --split-size: must be a size above 0, such as 64MiB", splitSize)
 			}

@@ -51,13 +51,13 @@ func (a *app) policyLevels(ctx context.Context, name string) ([]compaction.Level
 		if err != nil {
 			return nil, err
 		}
-		return compaction.NamespaceLevels(ctx, tables, namespace, a.config.tables)
+		return a.config.tables.NamespaceLevels(ctx, tables, namespace)
 	}
 	t, err := a.readTable(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return compaction.Levels(ctx, t, a.config.tables)
+	return a.config.tables.Levels(ctx, t)
 }
 
 func (a *app) policySetCommand() *cobra.Command {
@@ -125,7 +125,7 @@ func (a *app) policyExplainCommand() *cobra.Command {
 				return err
 			}
 			e := policyReason{Table: t.Name().String()}
-			in, err := compaction.EffectiveOf(cmd.Context(), t, a.config.tables)
+			in, err := a.config.tables.Effective(cmd.Context(), t)
 			if err != nil {
 				return err
 			}

@@ -29,6 +29,7 @@ import (
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/webui"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/internal/access"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -108,14 +109,14 @@ type serveOptions struct {
 
 // parse checks the flags that are text.
 func (o *serveOptions) parse() (err error) {
-	if o.collect.MinAge, err = catalog.ParseAge(o.minAge); err != nil {
+	if o.collect.MinAge, err = literal.ParseAge(o.minAge); err != nil {
 		return usagef("--collect-min-age: %v", err)
 	}
 	if o.collect.MinAge < catalog.SafeMinAge && !o.collect.UnsafeMinAge {
 		return usagef("--collect-min-age %s: values below %s need --unsafe-min-age", o.minAge, catalog.SafeMinAge)
 	}
 	o.collect.MinAge = cmp.Or(o.collect.MinAge, time.Nanosecond) // 0 would be the default
-	if o.collect.DeleteDelay, err = catalog.ParseAge(o.deleteDelay); err != nil {
+	if o.collect.DeleteDelay, err = literal.ParseAge(o.deleteDelay); err != nil {
 		return usagef("--collect-delete-delay: %v", err)
 	}
 	if o.collect.DeleteDelay == 0 {

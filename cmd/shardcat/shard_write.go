@@ -10,11 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/cmd/shardcat/internal/convert"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/fileio/sysfield"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -59,7 +58,7 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	var o shardfmt.WriterOptions
 	var err error
-	if o.Profile, err = shardfmt.ParseProfile(f.profile); err != nil {
+	if err = o.Profile.Set(f.profile); err != nil {
 		return o, usageError{err}
 	}
 	if f.stripeRows < 0 {
@@ -73,14 +72,14 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 		}
 		o.CreationMin, o.CreationMax = uint64(ticks), uint64(ticks)
 	}
-	if o.Layout, err = shardfmt.ParseLayout(f.layout); err != nil {
+	if err = o.Layout.Set(f.layout); err != nil {
 		return o, usageError{err}
 	}
 	if err = f.bags.set(&o); err != nil {
 		return o, err
 	}
 	o.SparseUnions = f.sparseUnions
-	f.internal.Now = int64(catalog.Ticks(time.Now()))
+	f.internal.Now = literal.Ticks(time.Now())
 	if o.Indexes, err = f.indexes.specs(); err != nil {
 		return o, err
 	}
@@ -120,7 +119,8 @@ func furtherEncodings(flags []string) (map[string][]shardfmt.Profile, error) {
 		if i <= 0 {
 			return nil, usagef("--also-encode %s: expected COL=PROFILE", flag)
 		}
-		p, err := shardfmt.ParseProfile(flag[i+1:])
+		var p shardfmt.Profile
+		err := p.Set(flag[i+1:])
 		if err != nil {
 			return nil, usagef("--also-encode %s: %w", flag, err)
 		}
@@ -206,7 +206,7 @@ func (a *app) shardWriteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.Wire, err = shardfmt.ParseWire(wire); err != nil {
+			if err = o.Wire.Set(wire); err != nil {
 				return usageError{err}
 			}
 			if over.parquet && o.Wire != shardfmt.CurrentWire {
@@ -258,7 +258,7 @@ func (a *app) writeShard(ctx context.Context, out string, in shardRecords, o sha
 	if src, err = gatherGroups(src, o.Pack); err != nil {
 		return err
 	}
-	if err := keepArrowSchema(src, &o.Properties); err != nil {
+	if err := convert.KeepSchema(fileio.OriginalSchema(src), &o.Properties); err != nil {
 		return err
 	}
 	src = sysfield.Source(src, in.add)
@@ -283,15 +283,6 @@ func (a *app) writeShard(ctx context.Context, out string, in shardRecords, o sha
 		return err
 	}
 	return a.printWritten(written, time.Since(started))
-}
-
-// keepArrowSchema adds the property that restores the Arrow types of the records, where it takes one.
-func keepArrowSchema(src fileio.Source, properties *[]shardfmt.Property) error {
-	value, err := fileio.SchemaProperty(src)
-	if err == nil && value != nil {
-		*properties = append(*properties, shardfmt.BytesProperty(arrowtype.PropertySchema, value))
-	}
-	return err
 }
 
 // copyRows moves all batches of a source into a writer.

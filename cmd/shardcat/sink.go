@@ -78,7 +78,7 @@ var columnarFlags = []string{"time-unit", "guid-as", "dynamic-as", "decimal-as"}
 
 // check refuses flags that a format has no use for.
 func (f *rowFlags) check(cmd *cobra.Command, format fileio.Format) error {
-	if i := slices.IndexFunc(columnarFlags, cmd.Flags().Changed); i >= 0 && !fileio.HoldsBatches(format) {
+	if i := slices.IndexFunc(columnarFlags, cmd.Flags().Changed); i >= 0 && !format.HoldsBatches() {
 		return usagef("--%s applies to arrow, arrows and parquet, but the output is %s", columnarFlags[i], format)
 	}
 	if named := cmd.Flags().Lookup("format"); f.all && format != fileio.Table && named != nil && named.Changed {

@@ -22,7 +22,8 @@ each referenced range, and read every byte of the shards or of a subset. The exi
   shardcat verify flights --read-data-subset 1/10 --json`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := catalog.ParseSubset(subset)
+			var data catalog.Subset
+			err := data.Set(subset)
 			if err != nil {
 				return err
 			}
@@ -89,7 +90,8 @@ removed with --accept-loss only, and the shard with them if it has no others. Th
   shardcat repair flights --accept-loss`,
 		Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := catalog.ParseSubset(subset)
+			var data catalog.Subset
+			err := data.Set(subset)
 			if err != nil {
 				return err
 			}

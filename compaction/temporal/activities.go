@@ -24,7 +24,7 @@ func (a *Activities) Plan(ctx context.Context, table string) (*planned, error) {
 	defer beat.stop()
 	out := &planned{}
 	err := a.onTable(ctx, table, func(t *catalog.Table) error {
-		in, err := compaction.EffectiveOf(ctx, t, a.o.Overrides)
+		in, err := a.o.Overrides.Effective(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (a *Activities) Finish(ctx context.Context, table string, plan savedplan.Pl
 // onJob takes up the job that Write has begun.
 func (a *Activities) onJob(ctx context.Context, ref groupRef, beat *heart, do func(*catalog.Table, *compaction.Job) error) error {
 	return a.onTable(ctx, ref.Table, func(t *catalog.Table) error {
-		in, err := compaction.EffectiveOf(ctx, t, a.o.Overrides)
+		in, err := a.o.Overrides.Effective(ctx, t)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (k kind) table(t testing.TB, shards int) (dir string) {
 		}
 	}
 	tbl := load(t, dir)
-	in, err := compaction.EffectiveOf(ctx, tbl, nil)
+	in, err := compaction.Overrides(nil).Effective(ctx, tbl)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type Scheduled struct {
 // Schedule makes a table's schedule, or brings it to what the table's settings say: schedule, jitter and pause. What overlaps is
 // skipped, and a failure pauses the schedule until somebody has looked.
 func Schedule(ctx context.Context, c client.Client, t *catalog.Table, overrides compaction.Overrides, in TableInput) (*Scheduled, error) {
-	effective, err := compaction.EffectiveOf(ctx, t, overrides)
+	effective, err := overrides.Effective(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -69,16 +69,6 @@ func Report(s Source) *arrowtype.Report {
 	return &arrowtype.Report{}
 }
 
-// SchemaProperty is the value of the property arrowtype.PropertySchema for a shard made of a source's records,
-// or nil where the default mapping restores the types by itself.
-func SchemaProperty(s Source) ([]byte, error) {
-	original := OriginalSchema(s)
-	if original == nil || arrowtype.Restores(original) {
-		return nil, nil
-	}
-	return arrowtype.MarshalSchema(original)
-}
-
 func newBatchSource(ctx context.Context, sp *blobio.Client, inputs []input, o SourceOptions) (*batchSource, error) {
 	s := &batchSource{options: o, sp: sp, inputs: inputs, schema: o.Schema, told: map[string]bool{}, unpacking: unpacking{limit: o.MaxMemory}}
 	if err := s.findSchema(ctx); err != nil {
@@ -383,7 +373,7 @@ func (s *batchSource) Close() error {
 // openBatches opens an input of a format that holds batches.
 func openBatches(ctx context.Context, sp *blobio.Client, in input, o SourceOptions) (f batchFile, err error) {
 	defer guard(&err, in.name)
-	switch file := File(o.Format); {
+	switch file := o.Format.File(); {
 	case file != nil:
 		f, err = openColumnar(ctx, sp, file, in, o)
 	case o.Format == Parquet:

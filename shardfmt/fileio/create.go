@@ -25,7 +25,7 @@ func Create(ctx context.Context, sp *blobio.Client, url string, f Format, s *sch
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	if HoldsBatches(f) {
+	if f.HoldsBatches() {
 		return createRecords(f, s, o, func(types *arrow.Schema) (fileformat.Output, error) {
 			return CreateBatches(ctx, sp, url, f, types, o)
 		})

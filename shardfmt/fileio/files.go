@@ -27,20 +27,20 @@ import (
 // Files are the formats that have a package of their own, each of which knows no other.
 var Files = []*fileformat.Format{dataset.Format, cole.Format, layer.Format}
 
-// File gives the format of a name, or nil if it is none of Files.
-func File(name Format) *fileformat.Format {
-	for _, f := range Files {
-		if f.Name == string(name) {
-			return f
+// File gives the format by its package, or nil if it is none of Files.
+func (f Format) File() *fileformat.Format {
+	for _, file := range Files {
+		if file.Name == string(f) {
+			return file
 		}
 	}
 	return nil
 }
 
-// HoldsBatches reports whether a format's files are read as Arrow batches and written from them, so that a
+// HoldsBatches reports whether the format's files are read as Arrow batches and written from them, so that a
 // conversion needs no types but Arrow's.
-func HoldsBatches(f Format) bool {
-	return f == Parquet || f == Arrow || f == ArrowStream || File(f) != nil
+func (f Format) HoldsBatches() bool {
+	return f == Parquet || f == Arrow || f == ArrowStream || f.File() != nil
 }
 
 // ErrUnknownFormat is an object whose format neither its name nor its bytes tell.
@@ -226,7 +226,7 @@ func (b batches) Report() *arrowtype.Report {
 
 // openBatchSink starts writing batches of any Arrow types in a format that holds batches and consists of one object.
 func openBatchSink(f Format, w io.Writer, s *arrow.Schema, o SinkOptions) (fileformat.Sink, error) {
-	if file := File(f); file != nil {
+	if file := f.File(); file != nil {
 		if err := file.Check(); err != nil {
 			return nil, err
 		}
@@ -244,7 +244,7 @@ func (o SinkOptions) sink() fileformat.SinkOptions {
 
 // CreateBatches starts a file of batches of any Arrow types at url.
 func CreateBatches(ctx context.Context, sp *blobio.Client, url string, f Format, s *arrow.Schema, o SinkOptions) (fileformat.Output, error) {
-	if file := File(f); file != nil {
+	if file := f.File(); file != nil {
 		return file.Create(ctx, sp, url, s, o.sink())
 	}
 	one := &fileformat.Format{Name: string(f), NewSink: func(w io.Writer, s *arrow.Schema, _ fileformat.SinkOptions) (fileformat.Sink, error) {

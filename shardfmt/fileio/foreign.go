@@ -265,7 +265,7 @@ func (o SourceOptions) Validate() error {
 	switch o.Format {
 	case "", NDJSON, CSV, Parquet, Arrow, ArrowStream:
 	default:
-		f := File(o.Format)
+		f := o.Format.File()
 		if f == nil {
 			return fmt.Errorf("format: %q is not supported: ndjson, csv, parquet, arrow, lance, cole or layer", o.Format)
 		}

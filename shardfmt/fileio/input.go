@@ -126,7 +126,7 @@ func isFile(arg string) bool {
 // isFolderFormat reports whether a name is that of a format whose files may be folders.
 func isFolderFormat(name string) bool {
 	f, _ := formatOf(name)
-	return File(f) != nil && File(f).Folders
+	return f.File() != nil && f.File().Folders
 }
 
 // folderOf is the folder of such a format that an object below prefix belongs to, or empty: its parts are not inputs by

@@ -42,7 +42,7 @@ func openFile(ctx context.Context, st fileformat.Store, url string, f *fileforma
 func OpenRows(ctx context.Context, sp *blobio.Client, url string, columns []string, where filter.Expr, o SourceOptions) (*Rows, error) {
 	o = o.withDefaults()
 	wanted := selection{columns, where}
-	f := File(o.Format)
+	f := o.Format.File()
 	if f == nil {
 		src, err := OpenSource(ctx, sp, []string{url}, o)
 		if err != nil {
@@ -208,7 +208,7 @@ func (r *Rows) project(batch arrow.RecordBatch) arrow.RecordBatch {
 
 // Inspect describes a file that is not a shard.
 func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detail int, settings fileformat.Settings) (*fileformat.Inspection, error) {
-	if format := File(f); format != nil {
+	if format := f.File(); format != nil {
 		file, err := openFile(ctx, sp, url, format, settings)
 		if err != nil {
 			return nil, err
@@ -236,7 +236,7 @@ func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detai
 // Verify reads all of a file that is not a shard and checks what its format lets it check. progress, if not nil, is called with how
 // many bytes were read or checked, and how many there are.
 func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settings fileformat.Settings, progress func(done, total int64)) (*corrupt.Report, error) {
-	if format := File(f); format != nil {
+	if format := f.File(); format != nil {
 		file, err := openFile(ctx, sp, url, format, settings)
 		if err == nil {
 			defer file.Close()

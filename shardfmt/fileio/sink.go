@@ -58,7 +58,7 @@ func NewSink(f Format, w io.Writer, s *schema.Schema, o SinkOptions) (Sink, erro
 	case Table:
 		return newTableSink(w, s, o), nil
 	}
-	if HoldsBatches(f) {
+	if f.HoldsBatches() {
 		return newBatchSink(f, func(types *arrow.Schema) (fileformat.Sink, error) { return openBatchSink(f, w, types, o) }, s, o)
 	}
 	return nil, fmt.Errorf("format %q is not written", f)

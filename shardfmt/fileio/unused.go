@@ -9,13 +9,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/fileio/fileformat"
 )
 
-// CheckSettings refuses settings that reading a format has no use for: an option that is given has an effect.
-func CheckSettings(f Format, given fileformat.Settings) error {
+// CheckSettings refuses settings that reading the format has no use for: an option that is given has an effect.
+func (f Format) CheckSettings(given fileformat.Settings) error {
 	return checkSettings(f, given, func(o fileformat.Option) bool { return o.Read })
 }
 
 func checkSettings(f Format, given fileformat.Settings, used func(fileformat.Option) bool) error {
-	file := File(f)
+	file := f.File()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if file == nil || !slices.ContainsFunc(file.Options, func(o fileformat.Option) bool { return o.Name == name && used(o) }) {
 			return &fileformat.OptionError{Name: name, Value: given[name], What: "the format " + string(f) + " has no such option"}
@@ -24,18 +24,18 @@ func checkSettings(f Format, given fileformat.Settings, used func(fileformat.Opt
 	return nil
 }
 
-// CheckConversion refuses settings that neither reading one format nor writing another has a use for, and returns those for
+// CheckConversion refuses settings that neither reading the format nor writing another has a use for, and returns those for
 // reading.
-func CheckConversion(from, to Format, read, write fileformat.Settings) (fileformat.Settings, error) {
+func (f Format) CheckConversion(to Format, read, write fileformat.Settings) (fileformat.Settings, error) {
 	forReading := maps.Clone(read)
 	maps.DeleteFunc(forReading, func(name, value string) bool {
-		return CheckSettings(from, fileformat.Settings{name: value}) != nil
+		return f.CheckSettings(fileformat.Settings{name: value}) != nil
 	})
 	for _, given := range []fileformat.Settings{read, write} {
 		for _, name := range slices.Sorted(maps.Keys(given)) {
 			err := checkSettings(to, fileformat.Settings{name: given[name]}, func(o fileformat.Option) bool { return o.Write })
 			if _, reads := forReading[name]; err != nil && !reads {
-				return nil, &fileformat.OptionError{Name: name, Value: given[name], What: "neither " + string(from) + " nor " + string(to) + " has such an option"}
+				return nil, &fileformat.OptionError{Name: name, Value: given[name], What: "neither " + string(f) + " nor " + string(to) + " has such an option"}
 			}
 		}
 	}
@@ -86,5 +86,5 @@ func (o SourceOptions) checkUsed() error {
 			return refuse("time-zone", o.TimeZone.String(), ofText)
 		}
 	}
-	return CheckSettings(o.Format, o.Settings)
+	return o.Format.CheckSettings(o.Settings)
 }

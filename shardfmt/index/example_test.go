@@ -19,7 +19,7 @@ import (
 )
 
 // The rows of a stripe whose text has a term.
-func ExampleOpenText() {
+func ExampleDescriptor_OpenText() {
 	ctx := context.Background()
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
@@ -32,7 +32,7 @@ func ExampleOpenText() {
 
 	found, err := shard.Indexes(ctx, 0)
 	check(err)
-	text, err := index.OpenText(ctx, client, url, found[0], urlresolve.Policy{})
+	text, err := found[0].OpenText(ctx, client, url, urlresolve.Policy{})
 	check(err)
 	entries, err := text.Lookup(ctx, "berlin")
 	check(err)

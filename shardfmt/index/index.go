@@ -16,7 +16,6 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // The kinds of index, as a descriptor names them.
@@ -53,21 +52,6 @@ const (
 	Float    = layerindex.Float
 )
 
-// OpenText opens the text index that d describes. References are relative to the folder of the object base.
-func OpenText(ctx context.Context, st Store, base string, d Descriptor, p urlresolve.Policy) (*Text, error) {
-	return textindex.Open(ctx, st, base, stripeindex.Message(d), p)
-}
-
-// OpenHash opens the hash index that d describes, without a request.
-func OpenHash(st Store, base string, d Descriptor, p urlresolve.Policy) (*Hash, error) {
-	return hashindex.Open(st, base, stripeindex.Message(d), p)
-}
-
-// OpenLayer opens the layer index that d describes with one request.
-func OpenLayer(ctx context.Context, st Store, base string, d Descriptor, p urlresolve.Policy) (*Layer, error) {
-	return layerindex.Open(ctx, st, base, stripeindex.Message(d), p)
-}
-
 // Combine unites the postings of entries of a text index; more than 64 Mi rows are refused.
 func Combine(entries []textindex.Entry) (textindex.Answer, error) { return textindex.Combine(entries) }
 
@@ -92,7 +76,7 @@ func Integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
 // Spec is what an index is built by.
 type Spec = stripeindex.Spec
 
-// Descriptor describes an index of a shard; shardfmt.Shard.Indexes lists them.
+// Descriptor describes an index of a shard, and opens it; shardfmt.Shard.Indexes lists them.
 type Descriptor = stripeindex.Descriptor
 
 // ParseDescriptor decodes the descriptor of an index that is stored by itself.
@@ -128,9 +112,6 @@ type Matrix = bloommatrix.Matrix
 
 // TermColumn is one Bloom filter of a Matrix.
 type TermColumn = bloommatrix.Column
-
-// FitsMatrix reports whether another column fits into a matrix of some columns.
-func FitsMatrix(columns []TermColumn, c TermColumn) bool { return bloommatrix.Fits(columns, c) }
 
 // JoinMatrix lays columns side by side in a matrix with a number of its own, and gives its bytes.
 func JoinMatrix(columns []TermColumn) (Matrix, []byte) {

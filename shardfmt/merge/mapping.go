@@ -102,7 +102,7 @@ func (t *target) mapShard(s *shard, drop bool) (mapping, error) {
 
 // differs reports that s can't be taken over node by node.
 func (t *target) differs(s *shard) bool {
-	if !bytes.Equal(t.wire, s.schemaWire) && !schema.Equal(t.schema, s.schema) {
+	if !bytes.Equal(t.wire, s.schemaWire) && !t.schema.Equal(s.schema) {
 		return true
 	}
 	if t.ids == nil || s.ids == nil {
@@ -134,7 +134,7 @@ func (w *mapper) siblings(to, from []*schema.Node) error {
 			}
 			continue
 		}
-		if !schema.SameType(n, f) {
+		if !n.SameType(f) {
 			return fmt.Errorf("field %q is %s there and %s here", n.Name, f.TypeName(), n.TypeName())
 		}
 		w.m[n.ID] = f.ID

@@ -101,8 +101,8 @@ func TestParsePrintsWhatItReads(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 		again.Number()
-		if !Equal(s, again) {
-			t.Fatalf("%v: Equal(s, again) is false", text)
+		if !s.Equal(again) {
+			t.Fatalf("%v: s.Equal(again) is false", text)
 		}
 	}
 }

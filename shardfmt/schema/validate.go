@@ -119,44 +119,44 @@ func (v *validator) names(all []*Node, where string, needed bool) error {
 	return nil
 }
 
-// Equal reports that a and b are the same on the wire: names, aliases, types, extensions, internal kinds and
+// Equal reports that s and o are the same on the wire: names, aliases, types, extensions, internal kinds and
 // the order of all nodes.
-func Equal(a, b *Schema) bool {
-	if a.Count != b.Count || len(a.Fields) != len(b.Fields) {
+func (s *Schema) Equal(o *Schema) bool {
+	if s.Count != o.Count || len(s.Fields) != len(o.Fields) {
 		return false
 	}
-	for i := range a.Fields {
-		if !EqualNodes(a.Fields[i], b.Fields[i]) {
+	for i := range s.Fields {
+		if !s.Fields[i].Equal(o.Fields[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// EqualNodes reports that a and b are the same on the wire, with everything below them, their numbers aside.
-func EqualNodes(a, b *Node) bool {
-	if a.Name != b.Name || len(a.Aliases) != len(b.Aliases) || !SameType(a, b) || a.Internal != b.Internal {
+// Equal reports that n and o are the same on the wire, with everything below them, their numbers aside.
+func (n *Node) Equal(o *Node) bool {
+	if n.Name != o.Name || len(n.Aliases) != len(o.Aliases) || !n.SameType(o) || n.Internal != o.Internal {
 		return false
 	}
-	for i := range a.Aliases {
-		if a.Aliases[i] != b.Aliases[i] {
+	for i := range n.Aliases {
+		if n.Aliases[i] != o.Aliases[i] {
 			return false
 		}
 	}
-	if len(a.Children) != len(b.Children) {
+	if len(n.Children) != len(o.Children) {
 		return false
 	}
-	for i := range a.Children {
-		if !EqualNodes(a.Children[i], b.Children[i]) {
+	for i := range n.Children {
+		if !n.Children[i].Equal(o.Children[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// SameType reports that a and b have the same basic type, size and extension; children are not looked at.
-func SameType(a, b *Node) bool {
-	return a.Basic == b.Basic && a.Signed == b.Signed && a.FixedSize == b.FixedSize && sameExtension(a.Ext, b.Ext)
+// SameType reports that n and o have the same basic type, size and extension; children are not looked at.
+func (n *Node) SameType(o *Node) bool {
+	return n.Basic == o.Basic && n.Signed == o.Signed && n.FixedSize == o.FixedSize && sameExtension(n.Ext, o.Ext)
 }
 
 func sameExtension(a, b *Extension) bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/apierror"
+	"github.com/shardcat/shardcat/internal/etags"
 )
 
 // Span is the bytes of an object that a GET requests.
@@ -244,7 +245,7 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.Re
 		d.exact = true
 	}
 	switch at := s.begins(d.Info.Size); {
-	case opts.IfMatch != "" && !blobio.SameETag(d.Info.ETag, opts.IfMatch): // a store that does not look at the condition
+	case opts.IfMatch != "" && !etags.Same(d.Info.ETag, opts.IfMatch): // a store that does not look at the condition
 		err = blobio.ErrChanged
 	case d.At != at:
 		err = fmt.Errorf("%w: requested bytes from offset %d, received bytes from offset %d", blobio.ErrUnknown, at, d.At)
@@ -262,7 +263,7 @@ var errNoSize = fmt.Errorf("%w: the store's responses do not state the object's 
 // size requests the size of an object of which an answer stated only the ETag.
 func (r *Reader) size(ctx context.Context, op, key, etag string) (int64, error) {
 	info, err := r.head(ctx, op, key, blobio.ReadOptions{})
-	if err == nil && etag != "" && info.ETag != "" && !blobio.SameETag(info.ETag, etag) {
+	if err == nil && etag != "" && info.ETag != "" && !etags.Same(info.ETag, etag) {
 		err = r.Fail(ctx, op, key, blobio.ErrChanged)
 	}
 	return info.Size, err
@@ -306,14 +307,14 @@ func (r *Reader) head(ctx context.Context, op, key string, opts blobio.ReadOptio
 	case err == nil && info.Size < 0:
 		var ranged blobio.Info
 		ranged, err = r.sizeByRange(ctx, op, key)
-		if err == nil && ranged.ETag != "" && !blobio.SameETag(ranged.ETag, info.ETag) {
+		if err == nil && ranged.ETag != "" && !etags.Same(ranged.ETag, info.ETag) {
 			err = blobio.ErrChanged
 		}
 		info.Size = ranged.Size
 	case err != nil && wordless(r.Fail(ctx, op, key, err)):
 		info, err = r.sizeByRange(ctx, op, key)
 	}
-	if err == nil && opts.IfMatch != "" && !blobio.SameETag(opts.IfMatch, info.ETag) {
+	if err == nil && opts.IfMatch != "" && !etags.Same(opts.IfMatch, info.ETag) {
 		err = blobio.ErrChanged
 	}
 	if err != nil {

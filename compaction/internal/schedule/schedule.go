@@ -7,7 +7,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/literal"
 )
 
 // Schedule reports when a table is looked at: at intervals, or at the times of a cron expression.
@@ -34,7 +34,7 @@ func Parse(text string) (Schedule, error) {
 	if text == "" {
 		return Default, nil
 	}
-	if every, err := catalog.ParseAge(text); err == nil {
+	if every, err := literal.ParseAge(text); err == nil {
 		if every < minEvery {
 			return Schedule{}, fmt.Errorf("schedule %q: the minimum is %s", text, minEvery)
 		}

@@ -26,7 +26,7 @@ var forbidden = map[string][]string{
 // internals are the packages that several top-level folders share; each knows nothing of shards, tables or stores. A
 // package that one folder uses belongs to the internal of that folder.
 var internals = []string{
-	"access", "apierror", "bufpool", "decimal", "didyoumean", "extsort", "fairqueue", "halffloat", "httptransport", "icebergaccess",
+	"access", "apierror", "bufpool", "decimal", "didyoumean", "etags", "extsort", "fairqueue", "halffloat", "httptransport", "icebergaccess",
 	"literal", "parallel", "plural", "progress", "ranges", "rowhash", "sanitize", "view",
 }
 

@@ -636,7 +636,7 @@ func (l *life) compact() {
 	mode := pick(l.r, []string{"auto", "concat", "pack", "rebuild", "rebuild"})
 	p := policies[mode]
 	if mode == "auto" {
-		own, err := compaction.EffectiveOf(ctx, l.tbl, compaction.Overrides{})
+		own, err := compaction.Overrides{}.Effective(ctx, l.tbl)
 		l.must(err)
 		p = own.Policy
 	}

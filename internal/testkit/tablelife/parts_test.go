@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/compaction"
-	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/fileio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -17,7 +17,7 @@ import (
 
 // checkPolicy: the policy follows the columns that it names, whatever they are called now.
 func (l *life) checkPolicy() {
-	own, err := compaction.EffectiveOf(ctx, l.tbl, compaction.Overrides{})
+	own, err := compaction.Overrides{}.Effective(ctx, l.tbl)
 	l.must(err)
 	if c := l.order; slices.Contains(l.columns, c) && own.Policy.Order != c.name+" desc" {
 		l.fail("the policy orders by %q, want %s desc", own.Policy.Order, c.name)

@@ -39,7 +39,7 @@ func ExampleSettings() {
 		log.Fatal(err)
 	}
 	fmt.Println(seen.Format, seen.Records, "records")
-	fmt.Println(fileio.CheckSettings(fileio.Parquet, fileformat.Settings{"no-such-option": "1"}))
+	fmt.Println(fileio.Parquet.CheckSettings(fileformat.Settings{"no-such-option": "1"}))
 	// Output:
 	// parquet 2 records
 	// invalid argument "1" for --no-such-option: the format parquet has no such option

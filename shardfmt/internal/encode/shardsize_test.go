@@ -69,8 +69,8 @@ func writeAnew(t *testing.T, c *interop.Case) string {
 	must(err)
 	sc, err := s.Schema(ctx)
 	must(err)
-	p, err := shardfmt.ParseProfile(c.Profile)
-	must(err)
+	var p shardfmt.Profile
+	must(p.Set(c.Profile))
 	out := filepath.Join(t.TempDir(), "out.amudai.shard")
 	w, err := shardfmt.NewWriter(ctx, sp, "file://"+filepath.ToSlash(out), sc, shardfmt.WriterOptions{Profile: p})
 	must(err)

@@ -230,7 +230,7 @@ func (s *stripe) share() {
 	s.shared = make(map[column.Column]bool)
 	for i, n := range s.plan.q.Project.Fields {
 		for k, m := range needed.Fields {
-			if n.ID == m.ID && schema.EqualNodes(n, m) {
+			if n.ID == m.ID && n.Equal(m) {
 				s.output[i] = s.filter[k]
 				s.shared[s.filter[k]] = true
 			}

@@ -364,8 +364,8 @@ func FuzzUnmarshal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !schema.Equal(s, again) {
-			t.Fatalf("schema.Equal(s, again) is false")
+		if !s.Equal(again) {
+			t.Fatalf("s.Equal(again) is false")
 		}
 	})
 }

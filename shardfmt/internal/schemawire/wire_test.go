@@ -84,8 +84,8 @@ func TestReferenceBuffers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !schema.Equal(s, got) {
-				t.Fatalf("read %v, want %v: schema.Equal(s, got) is false", got, s)
+			if !s.Equal(got) {
+				t.Fatalf("read %v, want %v: s.Equal(got) is false", got, s)
 			}
 
 			// What is written states the same, with the reference's own lookup tables.
@@ -98,7 +98,7 @@ func TestReferenceBuffers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !schema.Equal(s, again) {
+			if !s.Equal(again) {
 				t.Fatalf("Equal(s, again) is false")
 			}
 			if want, got := Marshal(s), Marshal(got); !reflect.DeepEqual(got, want) {

@@ -115,7 +115,7 @@ func File(ctx context.Context, c *blobio.Client, in, out string, o Options) (*Re
 		return nil, err
 	}
 	run := j.records
-	if fileio.HoldsBatches(j.from) && fileio.HoldsBatches(j.to) && o.TimeUnit == "" {
+	if j.from.HoldsBatches() && j.to.HoldsBatches() && o.TimeUnit == "" {
 		run = j.batches
 	}
 	report, err := run(ctx)
@@ -155,11 +155,11 @@ func (j *job) locate(ctx context.Context, in, out string) (err error) {
 			return err
 		}
 	}
-	if j.o.Source.Settings, err = fileio.CheckConversion(j.from, j.to, j.o.Source.Settings, j.o.Sink.Settings); err != nil {
+	if j.o.Source.Settings, err = j.from.CheckConversion(j.to, j.o.Source.Settings, j.o.Sink.Settings); err != nil {
 		return err
 	}
 	j.o.Source.Format, j.o.Source.Progress = j.from, j.o.Progress
-	if f := fileio.File(j.to); f != nil && f.CreateFolder != nil && namesFolder(out) {
+	if f := j.to.File(); f != nil && f.CreateFolder != nil && namesFolder(out) {
 		j.out += "/"
 	}
 	return nil
@@ -175,7 +175,7 @@ func namesFolder(arg string) bool {
 
 // check is nil for formats that this version can read and write.
 func check(f fileio.Format) error {
-	if file := fileio.File(f); file != nil {
+	if file := f.File(); file != nil {
 		return file.Check()
 	}
 	for _, known := range Formats {

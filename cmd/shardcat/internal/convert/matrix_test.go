@@ -94,7 +94,7 @@ func records(ctx context.Context, c *blobio.Client, url string, f fileio.Format,
 
 // valuesOf reads the values of the input and of what it became in the way that shows most of them.
 func valuesOf(ctx context.Context, c *blobio.Client, in, out string, f fileio.Format) (want, got []string, err error) {
-	if fileio.HoldsBatches(f) {
+	if f.HoldsBatches() {
 		if want, err = texts(ctx, c, in, fileio.Arrow); err == nil {
 			got, err = texts(ctx, c, out, f)
 		}

@@ -81,18 +81,28 @@ func (j *job) createRecords(ctx context.Context, src fileio.Source, original *ar
 		return fileio.Create(ctx, j.c, j.out, j.to, src.Schema(), j.o.Sink)
 	}
 	o := j.o.Shard
-	if original != nil && !arrowtype.Restores(original) {
-		value, err := arrowtype.MarshalSchema(original)
-		if err != nil {
-			return nil, err
-		}
-		o.Properties = append(o.Properties, shardfmt.BytesProperty(arrowtype.PropertySchema, value))
+	if err := KeepSchema(original, &o.Properties); err != nil {
+		return nil, err
 	}
 	w, err := shardfmt.NewWriter(ctx, j.c, j.out, src.Schema(), o)
 	if err != nil {
 		return nil, err
 	}
 	return &shardOutput{w, ctx}, nil
+}
+
+// KeepSchema adds the property from which the types of records that came with an Arrow schema are restored, where the default mapping does not
+// restore them by itself. The schema may be nil.
+func KeepSchema(original *arrow.Schema, properties *[]shardfmt.Property) error {
+	if original == nil || arrowtype.Restores(original) {
+		return nil
+	}
+	value, err := arrowtype.MarshalSchema(original)
+	if err != nil {
+		return err
+	}
+	*properties = append(*properties, shardfmt.BytesProperty(arrowtype.PropertySchema, value))
+	return nil
 }
 
 // shardOutput writes a shard; its methods have no context of their own, so it works in that of the conversion.

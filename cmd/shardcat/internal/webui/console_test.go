@@ -440,7 +440,7 @@ func TestPictureOfManyShards(t *testing.T) {
 // A run under way has a bar, how far it is in words, and how long it will take: among all tables, and on the page of its own.
 func TestRunUnderWayHasABar(t *testing.T) {
 	pace := &compaction.Pace{
-		Progress:         compaction.Progress{Step: compaction.StepWrite, Groups: 4, GroupsDone: 1, Records: 200_000, RecordsDone: 50_000},
+		Progress:         compaction.Progress{Step: "write", Groups: 4, GroupsDone: 1, Records: 200_000, RecordsDone: 50_000},
 		RecordsPerSecond: 1666.6, SecondsLeft: 90,
 	}
 	status := compaction.TableStatus{Table: catalog.Name{Namespace: "default", Table: "t"}, State: compaction.Running, Progress: pace}

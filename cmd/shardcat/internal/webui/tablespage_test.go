@@ -32,7 +32,7 @@ func manyTables(n int) []compaction.TableStatus {
 			st.State, st.Problem, st.Remedy = compaction.Failing, "the store does not answer: dial tcp 10.0.0.1:443: connect: connection refused", "shardcat doctor"
 			st.History[0].Error = st.Problem
 		case i%5 == 4:
-			st.State, st.Progress = compaction.Running, &compaction.Pace{Progress: compaction.Progress{Step: compaction.StepWrite, Groups: 4, Records: 100, RecordsDone: 50}}
+			st.State, st.Progress = compaction.Running, &compaction.Pace{Progress: compaction.Progress{Step: "write", Groups: 4, Records: 100, RecordsDone: 50}}
 		}
 		out = append(out, st)
 	}

@@ -69,8 +69,8 @@ func Block(blocks []byte, column int) []byte {
 	return blocks[column*bloom.BlockSize:][:bloom.BlockSize]
 }
 
-// Fits reports whether another column fits into a matrix of some columns.
-func Fits(columns []Column, c Column) bool {
+// Fits reports whether the column fits into a matrix of some others.
+func (c Column) Fits(columns []Column) bool {
 	m := shapeOf(append(columns[:len(columns):len(columns)], c))
 	return m.Columns <= MaxColumns && m.Size() <= MaxBytes
 }

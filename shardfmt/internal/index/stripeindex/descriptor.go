@@ -1,10 +1,17 @@
 package stripeindex
 
 import (
+	"context"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/index/textindex"
+	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Descriptor describes an index: its type, the fields it covers and the objects it consists of.
@@ -69,3 +76,18 @@ func (d Descriptor) Fields() [][]uint32 {
 
 // MarshalBinary encodes the descriptor as ParseDescriptor reads it.
 func (d Descriptor) MarshalBinary() ([]byte, error) { return proto.Marshal(d.message) }
+
+// OpenText opens the text index that d describes. References are relative to the folder of the object base.
+func (d Descriptor) OpenText(ctx context.Context, st meta.Store, base string, p urlresolve.Policy) (*textindex.Index, error) {
+	return textindex.Open(ctx, st, base, d.message, p)
+}
+
+// OpenHash opens the hash index that d describes, without a request.
+func (d Descriptor) OpenHash(st meta.Store, base string, p urlresolve.Policy) (*hashindex.Index, error) {
+	return hashindex.Open(st, base, d.message, p)
+}
+
+// OpenLayer opens the layer index that d describes with one request.
+func (d Descriptor) OpenLayer(ctx context.Context, st meta.Store, base string, p urlresolve.Policy) (*layerindex.Index, error) {
+	return layerindex.Open(ctx, st, base, d.message, p)
+}

@@ -144,7 +144,7 @@ type columnar struct {
 func (c *columnar) add(ctx context.Context, to shardwriter.IndexTarget, d *metapb.IndexDescriptor, keys []uint64) (*metapb.IndexDescriptor, []shardwriter.Object, error) {
 	column := bloommatrix.NewColumn(keys)
 	var objects []shardwriter.Object
-	if len(c.columns) > 0 && !bloommatrix.Fits(c.columns, column) {
+	if len(c.columns) > 0 && !column.Fits(c.columns) {
 		var err error
 		if objects, err = c.write(ctx, to); err != nil {
 			return nil, objects, err

@@ -51,6 +51,12 @@ func ParseScope(text string) (Scope, error) {
 	return 0, fmt.Errorf("index scope %q: expected stripe, shard, field or shard-field", text)
 }
 
+// Set is ParseScope, as a flag does it.
+func (s *Scope) Set(text string) (err error) {
+	*s, err = ParseScope(text)
+	return err
+}
+
 // Whole reports whether an index is one of all stripes.
 func (s Scope) Whole() bool { return s == OfShard || s == OfShardField }
 

@@ -45,7 +45,7 @@ func rows(t *testing.T, c *blobio.Client, o fileio.SourceOptions, args ...string
 func copyTo(c *blobio.Client, in, out string, o fileio.SourceOptions) (n int64, err error) {
 	ctx := context.Background()
 	format, _ := fileio.FormatOf(strings.TrimSuffix(out, "/"))
-	if fileio.HoldsBatches(format) {
+	if format.HoldsBatches() {
 		src, err := fileio.OpenBatches(ctx, c, strings.TrimSuffix(in, "/"), o)
 		if err != nil {
 			return 0, err

@@ -26,6 +26,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/webui"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -221,9 +222,9 @@ func (g *ground) entries(name string, shards int, properties map[string]string) 
 		g.t.Fatal(err)
 	}
 	entries := make([]*manifest.Entry, shards)
-	first := catalog.Ticks(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
+	first := literal.Ticks(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
 	for i := range entries {
-		at := int64(first) + int64(i)*5*60*10_000_000
+		at := first + int64(i)*5*60*10_000_000
 		entries[i] = &manifest.Entry{
 			Path: fmt.Sprintf("%sshard-%08d.amudai.shard", tbl.VaultFolder(), i), Format: manifest.Format, Records: int64(1000 + i%777), RootBytes: 1000,
 			Private: manifest.Private{Created: manifest.CreationRange{First: at, Last: at + 10_000_000}, Stripes: stripesOf(i), MetadataBytes: 900,

@@ -1,19 +1,19 @@
-package blobio_test
+package etags_test
 
 import (
 	"testing"
 
-	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/etags"
 )
 
-func TestSameETag(t *testing.T) {
+func TestSame(t *testing.T) {
 	for _, same := range []string{`"ab-2"`, `ab-2`, `W/"ab-2"`, `"AB-2"`, `"ab-2-gzip"`} {
-		if !blobio.SameETag(`"ab-2"`, same) || !blobio.SameETag(same, `"ab-2"`) {
+		if !etags.Same(`"ab-2"`, same) || !etags.Same(same, `"ab-2"`) {
 			t.Errorf("%s is another one", same)
 		}
 	}
 	for _, other := range []string{`"ab-3"`, ``, `"ab"`, `"b-2"`} {
-		if blobio.SameETag(`"ab-2"`, other) {
+		if etags.Same(`"ab-2"`, other) {
 			t.Errorf("%s is the same", other)
 		}
 	}
