@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // CommitResult is a change that is part of the table.

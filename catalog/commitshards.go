@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // writtenRun is a run of WriteShards that is to be committed.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // RetentionProperty is the table property that reports how long rows are kept after their creation: a number of days

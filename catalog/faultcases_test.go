@@ -9,8 +9,8 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // beginRebuild begins a job that rewrites all shards, up to its commit.

@@ -18,7 +18,7 @@ import (
 	"github.com/apache/iceberg-go/catalog/rest"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 

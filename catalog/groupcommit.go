@@ -12,8 +12,8 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // Group commit (docs/design/group-commit.md): appends of one process that finish their shards while another append to the same branch is

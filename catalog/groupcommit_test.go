@@ -14,8 +14,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/testkit/blobfake"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // groupGround is a catalog whose first commit waits until so many appends wait for it.

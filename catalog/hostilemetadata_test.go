@@ -11,7 +11,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 

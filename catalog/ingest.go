@@ -16,8 +16,8 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/fileio/sysfield"

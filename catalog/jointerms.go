@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/urlresolve"
 )

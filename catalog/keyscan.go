@@ -6,8 +6,8 @@ import (
 	"sort"
 
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/ranges"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // TestNoAppendStarves: six writers and two compactors, each with a catalog of its own as in a process of its own. No

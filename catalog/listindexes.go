@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/index"
 )
 

@@ -3,7 +3,7 @@ package catalog
 import (
 	"fmt"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // TestPyiceberg opens our metadata with pyiceberg. SHARDCAT_PYICEBERG names a Python that has

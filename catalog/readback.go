@@ -9,7 +9,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // readBacks are files that were written and must be read back before a commit that names them. Safe for concurrent use; nil is none.

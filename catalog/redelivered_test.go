@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // TestRedeliveredJobsAreClosed: a process that dies after it recorded its job leaves it open; the delivery that commits closes it, and so does one that finds

@@ -11,9 +11,9 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/merge"

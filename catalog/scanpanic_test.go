@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // A panic while a shard is read ends the scan with an error that names the shard, not the process.

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // ShardInfo is a live shard as the table's metadata report about it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // jobUpsert is the kind of a job that adds rows in the place of those with the same keys, or refuses rows whose keys are there.

@@ -16,7 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"

@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // keyIndexes checks the table's key indexes: what each covers, and its levels; of those that the subset has every byte, and

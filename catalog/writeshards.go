@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // Engines that write in many processes want what each of them wrote to become part of the table at once. Each process is a run of one job:

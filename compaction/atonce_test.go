@@ -3,7 +3,7 @@ package compaction
 import (
 	"testing"
 
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/internal/rowhash"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // ErrContent: a merged shard does not hold the rows of its inputs.

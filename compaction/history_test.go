@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // Step is how far a job has come: the step that it is at.

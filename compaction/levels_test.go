@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // The nearest level wins, and in each of them the file over the properties.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // benchTimes are when the records of shard i were created: one shard after another, as a stream of ten thousand a day makes them, or few of

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // Shards that have their target are left alone, unless more than max-overlap-depth of them hold the same values of the column that the

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // candidates keeps candidates as bytes, so that the plan of a table of a million shards fits into memory and the garbage collector has

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // Mode is how a group is merged.

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // rebuilt writes the live rows of a group's inputs as new shards by the table's schema: those of some stripes, by path, or all.

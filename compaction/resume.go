@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // ResumeAll commits what earlier processes wrote for a table and did not live to commit. Jobs that are still being written, by

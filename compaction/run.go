@@ -3,7 +3,7 @@ package compaction
 import (
 	"time"
 
-	"github.com/shardcat/shardcat/catalog/manifest"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // run is a group in the making.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 

@@ -13,13 +13,14 @@ import (
 const module = "github.com/shardcat/shardcat/"
 
 // order lists the top-level folders: a package imports only from those behind its own folder, or from its own.
-var order = []string{"cmd", "", "compaction", "catalog", "shardfmt", "blobio", "urlresolve", "testdata"}
+var order = []string{"cmd", "", "compaction", "catalog", "manifest", "shardfmt", "blobio", "urlresolve", "testdata"}
 
 // forbidden are dependencies that a folder must not link, not even through others.
 var forbidden = map[string][]string{
 	"shardfmt":   {"github.com/apache/iceberg-go", "github.com/aws/", "github.com/Azure/", "cloud.google.com/", "gocloud.dev"},
 	"urlresolve": {"net/http", "gocloud.dev"},
 	"compaction": {"github.com/spf13/cobra"},
+	"manifest":   {"github.com/spf13/cobra"},
 	"catalog":    {"github.com/spf13/cobra"},
 }
 

@@ -9,7 +9,7 @@ import (
 
 // atRoot is what the root of the repository holds: the layers, what several of them share, and files that people look for there.
 var atRoot = []string{
-	"urlresolve", "blobio", "shardfmt", "catalog", "compaction", "cmd",
+	"urlresolve", "blobio", "shardfmt", "manifest", "catalog", "compaction", "cmd",
 	"internal", "testdata", "docs", "bench", "deploy", "clients", ".ci",
 	"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docker-compose.yml", ".gitignore",
 	"go.mod", "go.sum", "shardcat.go", "example_test.go", "page_test.go",

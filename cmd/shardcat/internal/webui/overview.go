@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // overview is what reading all entries of a table reports. It is shared by requests, which only read it.

@@ -13,8 +13,8 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
-	"github.com/shardcat/shardcat/catalog/manifest"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/vparquet"
 	"github.com/shardcat/shardcat/urlresolve"

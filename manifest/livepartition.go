@@ -9,7 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/google/uuid"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest/internal/avrofile"
+	"github.com/shardcat/shardcat/manifest/internal/avrofile"
 )
 
 // partitionReader reads partition tuples. Entries with the same bytes share one: an entry is never changed.

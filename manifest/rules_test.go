@@ -14,7 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest/internal/avrofile"
+	"github.com/shardcat/shardcat/manifest/internal/avrofile"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/io"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest/internal/avrofile"
+	"github.com/shardcat/shardcat/manifest/internal/avrofile"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"github.com/shardcat/shardcat/catalog/internal/manifest/internal/avrofile"
+	"github.com/shardcat/shardcat/manifest/internal/avrofile"
 )
 
 // fieldReader reads a field of a known type.
