@@ -343,10 +343,23 @@ func (c *sqlTables) point(ctx context.Context, ident table.Identifier, from, to 
 	switch at, err := c.location(ctx, ident); {
 	case err == nil && at == to:
 		return false, &commitError{class: commitUnknown, err: lost}
-	case err != nil && !errors.Is(err, icecatalog.ErrNoSuchTable):
+	case errors.Is(err, icecatalog.ErrNoSuchTable): // dropped, or renamed after the first of two
+		if named, err := c.names(ctx, to); named || err != nil {
+			return false, &commitError{class: commitUnknown, err: errors.Join(lost, err)}
+		}
+	case err != nil:
 		return false, errors.Join(lost, err)
 	}
 	return true, lost
+}
+
+// names reports whether a metadata file is that of any table.
+func (c *sqlTables) names(ctx context.Context, at string) (bool, error) {
+	n := 0
+	err := c.reads.do(ctx, func(ctx context.Context) error {
+		return c.db.QueryRowContext(ctx, c.spelled("SELECT COUNT(*) FROM iceberg_tables WHERE metadata_location = $1"), at).Scan(&n)
+	})
+	return n > 0, err
 }
 
 // insert adds a table whose first metadata these are. The namespace must be there, and the name be free.
