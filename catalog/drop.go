@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,9 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 		return fmt.Errorf("table %s: %w", name, c.settleDrop(ctx, t, translate(err)))
 	}
 	twin, err := c.nameOf(ctx, t.UUID())
+	for n := 1; err != nil && n < maxReloads && wait(ctx, unknownPause(n)) == nil; n++ { // nothing else would make up for the record
+		twin, err = c.nameOf(ctx, t.UUID())
+	}
 	if err == nil && twin != nil {
 		c.opts.Log.Warn("the table exists under another name", "dropped", name.String(), "name", twin.String())
 		return nil
@@ -121,6 +125,10 @@ func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
 		ice, err := c.ice.LoadTable(ctx, n.identifier())
 		switch {
 		case errors.Is(translate(err), ErrNotFound): // dropped since it was listed
+		case errors.Is(err, blobio.ErrNotFound):
+			if lost, lostErr := c.metadataIsGone(ctx, n); !lost {
+				return nil, cmp.Or(lostErr, err)
+			}
 		case err != nil:
 			return nil, err
 		case ice.Metadata().TableUUID().String() == uuid:
@@ -130,12 +138,40 @@ func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
 	return nil, nil
 }
 
-// withdrawDrop deletes the record of a drop from the folder of a living table: it was registered again.
+// metadataIsGone reports whether the metadata file of a table in a database does not exist: such a table has no UUID.
+func (c *Catalog) metadataIsGone(ctx context.Context, name Name) (bool, error) {
+	if c.sql == nil {
+		return false, nil
+	}
+	at, err := c.sql.location(ctx, name.identifier())
+	if err == nil {
+		at, err = c.metadata.Mount(ctx, canonical(at))
+	}
+	if err != nil {
+		return false, err
+	}
+	return isGone(ctx, c.metadata.Uncached(), at)
+}
+
+// withdrawDrop deletes the record of a drop from the folder of a living table: it was registered again. A table that the catalog does not have any more, for
+// it was dropped since it was loaded, keeps the record: nothing else leads to its files.
 func (t *Table) withdrawDrop(ctx context.Context, err error) error {
 	at := t.VaultFolder() + droppedName
 	if errors.Is(err, blobio.ErrNotFound) {
 		return nil
 	} else if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	there, err := t.cat.ice.LoadTable(ctx, t.name.identifier())
+	if err = translate(err); err == nil && there.Metadata().TableUUID().String() != t.UUID() {
+		err = fmt.Errorf("%w: it was dropped or renamed, and another one has its name", ErrConflict)
+	}
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
+		if name, lookErr := t.cat.nameOf(ctx, t.UUID()); name != nil || lookErr != nil {
+			err = lookErr
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	t.cat.opts.Log.Warn("the record of the table's drop is removed, because the table exists", "record", at)

@@ -73,6 +73,16 @@ func (g *ground) openLookups(others ...string) (*Catalog, *lookups, *Table) {
 func TestDropRecordsNeedAllTables(t *testing.T) {
 	ctx := context.Background()
 	broken := errors.New("broken by a test")
+	once := func(f func(table.Identifier) error) func(table.Identifier) error {
+		return func(ident table.Identifier) (err error) {
+			if f != nil {
+				if err = f(ident); err != nil {
+					f = nil
+				}
+			}
+			return err
+		}
+	}
 	at := func(name string, err error) func(table.Identifier) error {
 		return func(ident table.Identifier) error {
 			if ident[len(ident)-1] == name {
@@ -91,6 +101,7 @@ func TestDropRecordsNeedAllTables(t *testing.T) {
 		"a twin":                           {true, func(*lookups) {}, false},
 		"a twin behind one that is gone":   {true, func(l *lookups) { l.load = at("another", icecatalog.ErrNoSuchTable) }, false},
 		"another can't be loaded":          {false, func(l *lookups) { l.load = at("another", broken) }, false},
+		"another can't be loaded once":     {false, func(l *lookups) { l.load = once(at("another", broken)) }, true},
 		"namespaces can't be listed":       {false, func(l *lookups) { l.list = func() error { return broken } }, false},
 		"a twin behind one not to be read": {true, func(l *lookups) { l.load = at("another", broken) }, false},
 	} {

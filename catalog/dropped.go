@@ -65,12 +65,12 @@ func (c *Catalog) Dropped(ctx context.Context) ([]DroppedTable, error) {
 			return nil, fmt.Errorf("%w: %s is the record of the table %s", ErrUnsafe, info.URL, d.TableUUID)
 		}
 		if !d.Begun {
-			_, err := c.client.Stat(ctx, c.vaultFolder(d.TableUUID)+droppedName)
-			if errors.Is(err, blobio.ErrNotFound) {
-				continue // withdrawn: the table is back
-			}
+			withdrawn, err := isGone(ctx, c.client.Uncached(), c.vaultFolder(d.TableUUID)+droppedName)
 			if err != nil {
 				return nil, err
+			}
+			if withdrawn { // the table is back
+				continue
 			}
 		}
 		out = append(out, d)
@@ -98,11 +98,7 @@ func (c *Catalog) Undrop(ctx context.Context, name Name) (*Table, error) {
 
 // checkBegun refuses to bring back a table whose files a collection has begun to delete.
 func (c *Catalog) checkBegun(ctx context.Context, uuid string) error {
-	_, err := c.client.Stat(ctx, c.begunAt(uuid))
-	if errors.Is(err, blobio.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	if not, err := isGone(ctx, c.client.Uncached(), c.begunAt(uuid)); not || err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: the files of the table %s are being deleted: %s", ErrUnsafe, uuid, c.begunAt(uuid))
@@ -191,17 +187,23 @@ func (c *collector) runDropped(ctx context.Context, d *DroppedTable) error {
 
 // planDropped lists what goes. Another table with a part in the folders, one that was brought back among them, ends it.
 func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
-	if err := c.list(ctx); err != nil {
-		return err
-	}
-	if err := c.table.sharesFilesWith(ctx, ""); err != nil {
-		return err
-	}
-	if err := c.checkMetadataFiles(ctx); err != nil {
+	if err := c.checkDropped(ctx, c.table.cat.registered); err != nil {
 		return err
 	}
 	c.sortDropped(d)
 	return nil
+}
+
+// checkDropped lists the folders of a dropped table, and refuses to delete them if another table, by a listing of all, has a part in them.
+func (c *collector) checkDropped(ctx context.Context, all func(context.Context) ([]registeredTable, error)) error {
+	c.listed = nil
+	if err := c.list(ctx); err != nil {
+		return err
+	}
+	if err := c.table.sharesFilesWith(ctx, "", all); err != nil {
+		return err
+	}
+	return c.checkMetadataFiles(ctx)
 }
 
 // sortDropped sorts the listed objects that no earlier list had.
@@ -244,15 +246,16 @@ func (c *collector) sortDropped(d *DroppedTable) {
 // deleteDropped deletes what was planned and what a further list has besides, the table's metadata file last: without it nothing shows to which
 // table the other objects belong, and one that a list has left out would stay for ever, with the records. That its deletion has begun is recorded before the catalog
 // is checked once more for the table; who brings it back registers it before looking for that record. So one of the two
-// sees the other.
+// sees the other. With that check the folders are listed and looked at again: no mark of an earlier run stands between a wrong response and a deletion.
 func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 	t := c.table
 	err := t.cat.putRecord(ctx, t.cat.begunAt(d.TableUUID), dropped{Version: recordVersion, Table: d.Table, TableUUID: d.TableUUID, Metadata: d.Metadata, Dropped: d.Dropped})
+	begun := err == nil
 	if err != nil && !errors.Is(err, blobio.ErrExists) {
 		return err
 	}
-	if err := t.sharesFilesWith(ctx, ""); err != nil {
-		if !d.Begun {
+	if err := c.checkDropped(ctx, t.cat.registeredNow); err != nil {
+		if begun {
 			err = errors.Join(err, t.cat.client.Delete(ctx, t.cat.begunAt(d.TableUUID), ""))
 		}
 		return err
@@ -322,6 +325,12 @@ func (c *Catalog) onlyRecords(ctx context.Context, folder string) (records []str
 func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bool) error {
 	if !execute {
 		return nil
+	}
+	at := canonical(d.Metadata)
+	if gone, err := isGone(ctx, c.metadata.Uncached(), at); err != nil {
+		return err
+	} else if !gone {
+		return fmt.Errorf("%w: %s still exists", ErrUnsafe, at)
 	}
 	records, err := c.onlyRecords(ctx, c.vaultFolder(d.TableUUID))
 	if err != nil {

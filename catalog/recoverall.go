@@ -563,21 +563,26 @@ func (c *collector) aheadOf(ctx context.Context, files []blobio.Info) (string, e
 	if err != nil {
 		return "", nil
 	}
-	highest, at := now+1, ""
+	var ahead []metadataState
 	for _, f := range files {
-		if n, err := metadataVersion(f.URL); err == nil && n > highest {
-			highest, at = n, f.URL
+		if n, err := metadataVersion(f.URL); err == nil && n > now+1 {
+			ahead = append(ahead, metadataState{at: f.URL, number: n})
 		}
 	}
-	if at == "" {
-		return "", nil
+	slices.SortStableFunc(ahead, byNumber)
+	for _, f := range ahead {
+		meta, err := t.cat.readMetadata(ctx, f.at)
+		if errors.Is(err, blobio.ErrNotFound) {
+			if gone, goneErr := isGone(ctx, t.cat.metadata.Uncached(), f.at); gone { // since it was listed
+				continue
+			} else if goneErr != nil {
+				return "", goneErr
+			}
+		}
+		if err != nil || !descends(meta, t.MetadataLocation(), nil) {
+			return "", err
+		}
+		return f.at, nil
 	}
-	meta, err := t.cat.readMetadata(ctx, at)
-	if errors.Is(err, blobio.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil || !descends(meta, t.MetadataLocation(), nil) {
-		return "", err
-	}
-	return at, nil
+	return "", nil
 }

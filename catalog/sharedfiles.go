@@ -80,12 +80,44 @@ func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 	if loaded := c.known.fresh(); loaded != nil {
 		return loaded, nil
 	}
-	names, err := c.allTables(ctx)
+	begun := time.Now()
+	out, _, err := c.loadRegistered(ctx)
 	if err != nil {
 		return nil, err
 	}
-	begun := time.Now()
-	out := make([]registeredTable, len(names))
+	c.known.Lock()
+	defer c.known.Unlock()
+	c.known.loaded, c.known.at = out, begun
+	return out, nil
+}
+
+// registeredNow is registered with no listing of before, for a deletion that nothing takes back. A catalog that reports a table as missing which it lists
+// is requested again, for some seconds: a failover may show none.
+func (c *Catalog) registeredNow(ctx context.Context) ([]registeredTable, error) {
+	if c.sql != nil {
+		return c.registered(ctx)
+	}
+	for n := 1; ; n++ {
+		out, missing, err := c.loadRegistered(ctx)
+		if err != nil || len(missing) == 0 || n > maxReloads {
+			return out, err
+		}
+		if err := wait(ctx, missingPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// missingPause is the pause before tables are loaded again that the catalog lists and reports as missing; a variable for tests.
+var missingPause = time.Second
+
+// loadRegistered lists the tables of a catalog by loading each; missing are those that it lists and does not load.
+func (c *Catalog) loadRegistered(ctx context.Context) (out []registeredTable, missing []Name, err error) {
+	names, err := c.allTables(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	out = make([]registeredTable, len(names))
 	err = c.metadata.EachUpTo(ctx, listWorkers, len(names), func(ctx context.Context, _ *blobio.Client, i int) error {
 		ice, err := c.ice.LoadTable(ctx, names[i].identifier())
 		if errors.Is(err, icecatalog.ErrNoSuchTable) {
@@ -99,13 +131,14 @@ func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out = slices.DeleteFunc(out, func(r registeredTable) bool { return r.name == "" })
-	c.known.Lock()
-	defer c.known.Unlock()
-	c.known.loaded, c.known.at = out, begun
-	return out, nil
+	for i := range out {
+		if out[i].name == "" {
+			missing = append(missing, names[i])
+		}
+	}
+	return slices.DeleteFunc(out, func(r registeredTable) bool { return r.name == "" }), missing, nil
 }
 
 // fresh is the last listing that loaded every table, nil if another one is due.
@@ -130,8 +163,14 @@ func (c *Catalog) registeredAt(ctx context.Context, rows []registeredTable) ([]r
 		r, ok := before[rows[i].metadata]
 		if !ok {
 			ids, err := c.readIDs(ctx, rows[i].metadata)
+			gone := false
+			if errors.Is(err, blobio.ErrNotFound) {
+				if gone, err = isGone(ctx, c.metadata.Uncached(), canonical(rows[i].metadata)); !gone && err == nil {
+					ids, err = c.readIDs(ctx, rows[i].metadata)
+				}
+			}
 			switch {
-			case errors.Is(err, blobio.ErrNotFound), errors.Is(err, corrupt.ErrCorrupt):
+			case gone, errors.Is(err, corrupt.ErrCorrupt):
 				return nil // there is no such table any more that anything could be lost of, but see sharesFiles
 			case err != nil:
 				return fmt.Errorf("table %s: %w", rows[i].name, err)
@@ -244,12 +283,12 @@ func realFolder(url string) string {
 
 // sharesFiles refuses to sweep the folders of a table that another table of the catalog has a part in.
 func (t *Table) sharesFiles(ctx context.Context) error {
-	return t.sharesFilesWith(ctx, t.name.String())
+	return t.sharesFilesWith(ctx, t.name.String(), t.cat.registered)
 }
 
-// sharesFilesWith compares a table with all of the catalog but the one of a name, which is the table itself; "" for none.
-func (t *Table) sharesFilesWith(ctx context.Context, self string) error {
-	all, err := t.cat.registered(ctx)
+// sharesFilesWith compares a table with all of a listing but the one of a name, which is the table itself; "" for none.
+func (t *Table) sharesFilesWith(ctx context.Context, self string, list func(context.Context) ([]registeredTable, error)) error {
+	all, err := list(ctx)
 	if err != nil {
 		return fmt.Errorf("table %s: the other tables of the catalog can't be read, so nothing is collected: %w", t.name, err)
 	}
@@ -316,9 +355,12 @@ func (c *collector) checkMetadataFiles(ctx context.Context) error {
 	uuid := t.UUID()
 	return t.cat.metadata.EachUpTo(ctx, listWorkers, len(files), func(ctx context.Context, _ *blobio.Client, i int) error {
 		is, err := t.cat.uuidOf(ctx, files[i])
+		if errors.Is(err, blobio.ErrNotFound) {
+			if gone, goneErr := isGone(ctx, t.cat.metadata.Uncached(), files[i].URL); gone || goneErr != nil {
+				return goneErr // gone since it was listed
+			}
+		}
 		switch {
-		case errors.Is(err, blobio.ErrNotFound):
-			return nil // gone since it was listed
 		case err != nil:
 			return fmt.Errorf("table %s: %s: its table can't be determined, so nothing is collected; move the file elsewhere if nothing needs it: %w", t.name, files[i].URL, err)
 		case is != "" && is != uuid:
