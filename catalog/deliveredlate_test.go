@@ -82,7 +82,7 @@ func TestRecoveredUnderAnotherName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := c.lastName(ctx, recovered.UUID(), &Owner{Table: tableName.String()})
+	owner, err := c.lastName(ctx, recovered.UUID(), &lostTable{owner: Owner{Table: tableName.String()}})
 	if err != nil || owner != other {
 		t.Errorf("its last name is %s, %v", owner, err)
 	}

@@ -93,8 +93,8 @@ type RecoverResult struct {
 // lostTable is a table as its files show it.
 type lostTable struct {
 	owner Owner
-	// unowned: the record of the owner is missing, for a take-over ended before it wrote the new one.
-	unowned, dropped bool
+	// unowned: the record of the owner is missing, for a take-over ended before it wrote the new one. named: there is a record of its name.
+	unowned, dropped, named bool
 	// files are the metadata files of its folders.
 	files []metadataState
 }
@@ -164,6 +164,8 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 				}
 			case droppedName:
 				lostTableOf(lost, uuid).dropped = true
+			case nameRecord:
+				lostTableOf(lost, uuid).named = true
 			default:
 				if lost[uuid] == nil && validUUID(uuid) {
 					lostTableOf(lost, uuid)
@@ -171,15 +173,10 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 			}
 			return nil
 		}
-		folder, base := path.Split(info.URL)
-		if _, checksum := checksummed(info.URL); checksum || !strings.Contains(base, ".metadata.json") {
-			return nil
+		if number, ok := stateNumber(info.URL); ok {
+			folder, _ := path.Split(info.URL)
+			folders[folder] = append(folders[folder], metadataState{at: info.URL, number: number})
 		}
-		number, err := metadataVersion(info.URL)
-		if err != nil {
-			return nil // no file of a catalog's
-		}
-		folders[folder] = append(folders[folder], metadataState{at: info.URL, number: number})
 		return nil
 	}
 	roots := []string{c.warehouse}
@@ -236,7 +233,7 @@ func lostTableOf(lost map[string]*lostTable, uuid string) *lostTable {
 func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, known map[string]registeredTable, takeOver bool) RecoverResult {
 	r := RecoverResult{TableUUID: uuid, Table: t.owner.Table}
 	is, here := known[uuid]
-	name, err := c.lastName(ctx, uuid, &t.owner)
+	name, err := c.lastName(ctx, uuid, t)
 	if here {
 		name, err = ParseName(is.name)
 	}
@@ -248,7 +245,11 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, kno
 		r.Outcome = DroppedState
 		return r
 	}
-	last, err := c.lastState(ctx, uuid, t.files)
+	err = c.listAgain(ctx, t)
+	var last metadataState
+	if err == nil {
+		last, err = c.lastState(ctx, uuid, t.files)
+	}
 	if err != nil {
 		r.err = fmt.Errorf("table %s: %w", name, err)
 		if several, ok := errors.AsType[*statesError](err); ok {
@@ -282,13 +283,43 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, kno
 	return r
 }
 
+// listAgain adds the metadata files of a table's folders that the first list has left out: a table that comes back in an older state has lost the commits
+// since then for its readers.
+func (c *Catalog) listAgain(ctx context.Context, t *lostTable) error {
+	known, folders := map[string]bool{}, map[string]bool{}
+	for _, f := range t.files {
+		folder, _ := path.Split(f.at)
+		known[f.at], folders[folder] = true, true
+	}
+	for folder := range folders {
+		for info, err := range c.metadata.List(ctx, folder) {
+			if err != nil {
+				return fmt.Errorf("list %s: %w", folder, err)
+			}
+			if number, ok := stateNumber(info.URL); ok && !known[info.URL] && info.URL == folder+path.Base(info.URL) {
+				t.files = append(t.files, metadataState{at: info.URL, number: number})
+			}
+		}
+	}
+	return nil
+}
+
+// stateNumber is the number in the name of a metadata file of a catalog; ok is false for any other object.
+func stateNumber(url string) (number int, ok bool) {
+	if _, checksum := checksummed(url); checksum || !strings.Contains(path.Base(url), ".metadata.json") {
+		return 0, false
+	}
+	number, err := metadataVersion(url)
+	return number, err == nil
+}
+
 // lastName is the name that a table had last.
-func (c *Catalog) lastName(ctx context.Context, uuid string, owner *Owner) (Name, error) {
+func (c *Catalog) lastName(ctx context.Context, uuid string, t *lostTable) (Name, error) {
 	var renamed nameNote
 	err := c.readRecord(ctx, c.vaultFolder(uuid)+nameRecord, &renamed)
 	switch {
-	case errors.Is(err, blobio.ErrNotFound):
-		return ParseName(owner.Table)
+	case errors.Is(err, blobio.ErrNotFound) && !t.named:
+		return ParseName(t.owner.Table)
 	case err != nil:
 		return Name{}, err
 	}
@@ -439,31 +470,38 @@ func (c *Catalog) commitOfJob(ctx context.Context, uuid, job string, s *table.Sn
 	if !validPart(job) || len(job) > maxJobID {
 		return unknownCommit, nil
 	}
-	begun, ended, others := 0, 0, 0
-	for info, err := range c.client.List(ctx, c.vaultFolder(uuid)+"_jobs/"+job+".") {
-		if err != nil {
-			return unknownCommit, err
-		}
-		switch _, kind := runOfRecord(info.URL); kind {
-		case closedSuffix:
-			var end JobEnd
-			if err := c.readRecord(ctx, info.URL, &end); err != nil {
+	begun, ended, others := map[string]bool{}, map[string]bool{}, 0
+	known := map[string]bool{}
+	for range 2 { // lists: a record that one leaves out would prove the opposite
+		for info, err := range c.client.List(ctx, c.vaultFolder(uuid)+"_jobs/"+job+".") {
+			if err != nil {
 				return unknownCommit, err
 			}
-			if end.Outcome == outcomeCommitted && end.Snapshot == s.SnapshotID {
-				return provenCommit, nil
+			if known[info.URL] {
+				continue
 			}
-			ended++
-		case "":
-			begun++
-		default:
-			others++
+			known[info.URL] = true
+			switch run, kind := runOfRecord(info.URL); kind {
+			case closedSuffix:
+				var end JobEnd
+				if err := c.readRecord(ctx, info.URL, &end); err != nil {
+					return unknownCommit, err
+				}
+				if end.Outcome == outcomeCommitted && end.Snapshot == s.SnapshotID {
+					return provenCommit, nil
+				}
+				ended[run] = true
+			case "":
+				begun[run] = true
+			default:
+				others++
+			}
 		}
 	}
-	switch {
-	case begun+ended == 0:
+	if len(begun)+len(ended) == 0 {
 		return provenCommit, nil
-	case begun <= ended && others == 0:
+	}
+	if maps.DeleteFunc(begun, func(run string, _ bool) bool { return ended[run] }); len(begun)+others == 0 {
 		return failedCommit, nil
 	}
 	return unknownCommit, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -125,5 +126,73 @@ func TestRecoverReplacesNoFileThatIsThere(t *testing.T) {
 		default:
 			m, n = m+1, m+1
 		}
+	}
+}
+
+// hiddenReads is hidden for each kind of reads by itself.
+func hiddenReads(requests func(script, kind string) int) {
+	for _, kind := range []string{"get", "stat", "list"} {
+		for _, more := range []int{0, 1} {
+			for n := 1; ; n++ {
+				if requests(fmt.Sprintf("%s %d-%d: hide", kind, n, n+more), kind) < n {
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestRecoverAllFindsTheLastState: a catalog that is created again gets a table in its last state and by its last name or not at all, whichever read is answered
+// wrong. The last commit is that of a job whose first run failed, and whose second has no end yet.
+func TestRecoverAllFindsTheLastState(t *testing.T) {
+	ctx := context.Background()
+	renamed := Name{"default", "persons"}
+	recovered, failed := 0, 0
+	hiddenReads(func(script, kind string) int {
+		g := newDamagedGround(t, "")
+		c := g.open(g.bucket)
+		tbl := g.create(c)
+		ingest(t, tbl, IngestOptions{}, rows(0, 10))
+		j, _, err := tbl.BeginJob(ctx, JobAppend, "last", nil, tbl.Outputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Fail(ctx, nil)
+		ingest(t, tbl, IngestOptions{JobID: "last"}, rows(10, 10))
+		for _, record := range jobObjects(t, tbl) {
+			if record != "last"+closedSuffix && strings.HasSuffix(record, closedSuffix) {
+				if err := c.client.Delete(ctx, tbl.VaultFolder()+"_jobs/"+record, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if _, err := c.Rename(ctx, tableName, renamed); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(c.Close(), os.Remove(g.dir+"/catalog.db")); err != nil {
+			t.Fatal(err)
+		}
+		fresh := g.open(g.bucket)
+		g.bucket.Play(t, script)
+		results, err := fresh.RecoverAll(ctx, false)
+		requests := g.bucket.Requests(kind)
+		g.bucket.Play(t, "")
+		if err != nil || len(results) == 0 {
+			failed++
+			return requests
+		}
+		recovered++
+		back, err := g.open(g.bucket).Load(ctx, renamed)
+		if err != nil {
+			t.Errorf("%s: %v: %v", script, outcomes(results), err)
+			return requests
+		}
+		if ids, _ := scanIDs(t, back, ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 20)) {
+			t.Errorf("%s: rows %v", script, ids)
+		}
+		return requests
+	})
+	if recovered < 10 || failed < 3 {
+		t.Errorf("recovered %d times, failed %d times", recovered, failed)
 	}
 }
