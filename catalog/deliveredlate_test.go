@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/manifest"
 )
 
 // TestDeliveredAfterExpiry: a job is committed once also where its snapshot has expired, by the record of its end; a delivery that can't read the records is
@@ -119,4 +121,93 @@ func TestDiscardThatFails(t *testing.T) {
 	if err := tbl.DiscardJob(ctx, j.Name()); !errors.Is(err, ErrNotFound) {
 		t.Errorf("discarded twice: %v", err)
 	}
+}
+
+// TestDeliveredAgainBehindAWrongAnswer: rows whose job was committed, in a snapshot that has expired, do not come twice.
+func TestDeliveredAgainBehindAWrongAnswer(t *testing.T) {
+	ctx := context.Background()
+	again := map[string]func(tbl *Table) error{
+		"ingest": func(tbl *Table) error {
+			_, err := tbl.Ingest(ctx, source(rows(0, 10)), IngestOptions{JobID: "mine"})
+			return err
+		},
+		"ingest of files": func(tbl *Table) error {
+			_, err := tbl.IngestFiles(ctx, []InputFile{{URL: "a", Size: 1}}, FilesOptions{Ingest: IngestOptions{JobID: "mine"},
+				Open: func(context.Context, []InputFile) (FileSource, error) { return closing{source(rows(0, 10))}, nil }})
+			return err
+		},
+	}
+	for name, deliver := range again {
+		t.Run(name, func(t *testing.T) {
+			for _, kind := range []string{"get", "stat", "list"} {
+				for n := 1; ; n++ {
+					g := newTimed(t)
+					c, bucket := g.faulty()
+					tbl := g.create(c)
+					ingest(t, tbl, IngestOptions{JobID: "mine"}, rows(0, 10))
+					g.clock.Advance(time.Minute)
+					ingest(t, tbl, IngestOptions{}, rows(10, 10))
+					g.clock.Advance(time.Minute)
+					expireAll(t, tbl, g.clock.Now())
+					tbl = g.load(c)
+					bucket.Play(t, fmt.Sprintf("%s %d: hide", kind, n))
+					err := deliver(tbl)
+					requests := bucket.Requests(kind)
+					bucket.Play(t, "")
+					if ids, _ := scanIDs(t, g.load(c), ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 20)) {
+						t.Errorf("%s %d (%v): rows %v", kind, n, err, ids)
+					}
+					if requests < n {
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
+// closing is a FileSource.
+type closing struct{ RecordSource }
+
+func (closing) Close() error { return nil }
+
+// TestDiscardOfACommittedJob: what a compaction wrote is not deleted once it is committed, though its snapshot has expired and the store denies the record of
+// its end.
+func TestDiscardOfACommittedJob(t *testing.T) {
+	ctx := context.Background()
+	hiddenReads(func(script, kind string) int {
+		g := newTimed(t)
+		c, bucket := g.faulty()
+		tbl := g.create(c)
+		ingest(t, tbl, IngestOptions{}, rows(0, 10))
+		g.clock.Advance(time.Minute)
+		inputs := []string{firstEntry(t, tbl).Path}
+		j, _, err := tbl.BeginJob(ctx, JobCompact, "mine", inputs, tbl.Outputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := j.Rewrite(ctx, []*manifest.Entry{firstEntry(t, tbl)}, RewriteOptions{})
+		if err == nil {
+			_, err = j.Replace(ctx, inputs, written.Entries)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.clock.Advance(time.Minute)
+		ingest(t, tbl, IngestOptions{}, rows(10, 10))
+		g.clock.Advance(time.Minute)
+		expireAll(t, tbl, g.clock.Now())
+		tbl = g.load(c)
+		bucket.Play(t, script)
+		err = tbl.DiscardJob(ctx, "mine")
+		requests := bucket.Requests(kind)
+		bucket.Play(t, "")
+		if err == nil {
+			t.Errorf("%s: discarded", script)
+		}
+		if ids, _ := scanIDs(t, g.load(c), ScanOptions{Ordered: true}); !slices.Equal(ids, between(0, 20)) {
+			t.Errorf("%s (%v): rows %v", script, err, ids)
+		}
+		return requests
+	})
 }

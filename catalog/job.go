@@ -134,10 +134,7 @@ func (t *Table) beginJob(ctx context.Context, s jobStart) (*Job, *CommitResult, 
 		return nil, nil, err
 	}
 	if named {
-		if done, err := t.alreadyCommitted(ctx, branch, id); done != nil || err != nil {
-			if err == nil {
-				t.closeEarlierRuns(ctx, JobEnd{ID: id, Ref: branch, Outcome: outcomeCommitted, Snapshot: done.SnapshotID}, "")
-			}
+		if done, err := t.deliveredBefore(ctx, branch, id); done != nil || err != nil {
 			return nil, done, err
 		}
 	}
@@ -149,6 +146,11 @@ func (t *Table) beginJob(ctx context.Context, s jobStart) (*Job, *CommitResult, 
 	}}
 	err = j.putRecord(ctx)
 	if errors.Is(err, blobio.ErrExists) { // an earlier run of this job, ended or not
+		if named { // the store may have denied the record of that run before
+			if done, err := t.deliveredBefore(ctx, branch, id); done != nil || err != nil {
+				return nil, done, err
+			}
+		}
 		j.name = id + "." + attempt
 		err = j.putRecord(ctx)
 	}
@@ -232,6 +234,15 @@ func (j *Job) Outputs() []string { return slices.Clone(j.record.Outputs) }
 
 // Attempt: see ID.
 func (j *Job) Attempt() string { return j.record.Attempt }
+
+// deliveredBefore is alreadyCommitted that ends the open runs of a job whose commit is found.
+func (t *Table) deliveredBefore(ctx context.Context, branch, id string) (*CommitResult, error) {
+	done, err := t.alreadyCommitted(ctx, branch, id)
+	if done != nil && err == nil {
+		t.closeEarlierRuns(ctx, JobEnd{ID: id, Ref: branch, Outcome: outcomeCommitted, Snapshot: done.SnapshotID}, "")
+	}
+	return done, err
+}
 
 // alreadyCommitted looks for a commit of the job in the branch's history and, where that was expired, in the
 // records of the job's ends. A commit that was rolled back counts as none: its rows are gone.

@@ -122,6 +122,15 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	// A run that was committed has an end, which the store may have denied, and its snapshot may have expired.
+	if open, err := isGone(ctx, t.cat.client.Uncached(), j.at(closedSuffix)); err != nil {
+		return err
+	} else if !open {
+		return fmt.Errorf("job %s: %w: it has ended", name, ErrNotFound)
+	}
+	if err := t.checkNotLive(ctx, j.branch, objects); err != nil {
+		return fmt.Errorf("job %s: %w", name, err)
+	}
 	if err := j.claim(ctx, claimDelete); err != nil {
 		return err
 	}
@@ -131,6 +140,23 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 		}
 	}
 	return j.end(ctx, outcomeFailed, 0)
+}
+
+// checkNotLive refuses objects of which one is a root of the head of a branch.
+func (t *Table) checkNotLive(ctx context.Context, branch string, objects []blobio.Info) error {
+	written := map[string]bool{}
+	for _, o := range objects {
+		written[o.URL] = true
+	}
+	for e, err := range t.BriefEntries(ctx, At{Ref: branch}, nil) {
+		switch {
+		case err != nil:
+			return err
+		case written[canonicalURL(e.Path)]:
+			return fmt.Errorf("%w: %s is part of the table", ErrConflict, e.Path)
+		}
+	}
+	return nil
 }
 
 func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
