@@ -152,7 +152,10 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	var lost *lostCreation
 	if errors.As(err, &lost) {
 		if out, err = w.deliverTo(ctx, lost.winner); err != nil && lost.own && !mayBeCommitted(err) {
-			err = errors.Join(err, t.cat.Drop(context.WithoutCancel(ctx), t.name))
+			ctx := context.WithoutCancel(ctx)
+			if lost.winner.Refresh(ctx) == nil && lost.winner.Head() == 0 { // nobody has landed rows in it meanwhile
+				err = errors.Join(err, t.cat.Drop(ctx, t.name))
+			}
 		}
 	}
 	if err != nil || lost != nil {

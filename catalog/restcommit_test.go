@@ -165,3 +165,31 @@ func TestRequestedPause(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedCreationKeepsTheRowsOfOthers: a table that was made without rows, because the catalog takes no first commit, stays if the delivery fails and another
+// writer has landed rows in it meanwhile.
+func TestFailedCreationKeepsTheRowsOfOthers(t *testing.T) {
+	g, ctx := newGround(t), context.Background()
+	commits := 0
+	refused := func(w http.ResponseWriter, status int) {
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"error":{"message":"refused by a test","type":"RefusedException","code":%d}}`, status)
+	}
+	open := g.openFaultyREST(func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		switch commits++; commits {
+		case 1:
+			refused(w, http.StatusBadRequest)
+			return
+		case 2:
+			ingest(t, g.load(g.open(nil, nil)), IngestOptions{}, rows(0, 10))
+		}
+		refused(w, http.StatusForbidden)
+	})
+	_, _, err := open().IngestNew(ctx, tableName, source(rows(10, 10)), CreateOptions{CreateNamespace: true}, IngestOptions{})
+	if !errors.Is(err, ErrRefused) {
+		t.Errorf("%v, want ErrRefused", err)
+	}
+	if ids, _ := scanIDs(t, g.load(g.open(nil, nil)), ScanOptions{Ordered: true}); commits < 2 || !slices.Equal(ids, between(0, 10)) {
+		t.Errorf("%d commits, rows %v", commits, ids)
+	}
+}
