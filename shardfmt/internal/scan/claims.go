@@ -195,9 +195,14 @@ func (c *claims) checkField(x *claim) error {
 		return err
 	}
 	if c.sampled {
-		if nulls := x.seen.Nulls() * d.PositionCount; d.NullCount != nil && x.seen.Positions() == 1 && *d.NullCount != nulls {
+		if x.seen.Positions() != 1 {
+			return nil
+		}
+		nulls := x.seen.Nulls() * d.PositionCount
+		if d.NullCount != nil && *d.NullCount != nulls {
 			return c.stripe.lie(x.node, "%d nulls, the descriptor says %d", nulls, *d.NullCount)
 		}
+		c.shard.addNulls(x.node, d.PositionCount, nulls)
 		return nil
 	}
 	if n := x.seen.Positions(); n != d.PositionCount {

@@ -22,6 +22,8 @@ func Contradiction(d *metapb.FieldDescriptor) string {
 	least, greatest := bound(d.RangeStats.GetMinValue()), bound(d.RangeStats.GetMaxValue())
 	allNull := d.NullCount != nil && d.GetNullCount() == d.PositionCount
 	switch {
+	case d.GetNullCount() > d.PositionCount:
+		return fmt.Sprintf("%d of %d positions are stated to be null", d.GetNullCount(), d.PositionCount)
 	case isNullValue(value) && d.NullCount != nil && !allNull:
 		return fmt.Sprintf("the constant is null, but %d of %d positions are stated to be null", d.GetNullCount(), d.PositionCount)
 	case isNullValue(value) && (least != nil || greatest != nil):

@@ -73,11 +73,20 @@ func (p *Pairs) addPart(ctx context.Context, part *Part, policy urlresolve.Polic
 	return nil
 }
 
+// A partition may have mostEmpty buckets, or emptyFor for each record: more cost no byte, as rows that are not there, but are gone through all the same.
+const emptyFor = 64
+
+// mostEmpty is a variable for tests.
+var mostEmpty uint64 = 1 << 20
+
 // addPartition takes the pairs of partition number i.
 func (p *Pairs) addPartition(ctx context.Context, s *indexshard.Shard, part *Part, i, bits int) error {
 	buckets := s.Records()
 	if buckets == 0 || buckets&(buckets-1) != 0 {
 		return s.Corrupt("%d buckets, which is not a power of two", buckets)
+	}
+	if buckets > max(mostEmpty, emptyFor*min(part.Records, 1<<50)) {
+		return s.Corrupt("%d buckets for %d records", buckets, part.Records)
 	}
 	for at, ahead := uint64(0), uint64(bucketsAhead); at < buckets; {
 		to, within := min(at+ahead, buckets), int64(max(p.memory, leastRead))

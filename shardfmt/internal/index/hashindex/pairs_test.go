@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -105,5 +106,29 @@ func TestSortedHoldsLittle(t *testing.T) {
 	}
 	if n != 100_000 || s.sorter.Held() > memory {
 		t.Errorf("%d pairs, %d bytes held", n, s.sorter.Held())
+	}
+}
+
+// TestBucketsThatNothingFills: buckets that cost no byte are not gone through where records could not fill a fraction of them.
+func TestBucketsThatNothingFills(t *testing.T) {
+	defer func(n uint64) { mostEmpty = n }(mostEmpty)
+	mostEmpty = 64
+	client := blobio.NewClient(blobio.ClientOptions{})
+	defer client.Close()
+	root := "file://" + t.TempDir() + "/root.pb"
+	b := NewBuilder(0)
+	for i := range uint64(1000) {
+		b.Add(i*0x9E3779B97F4A7C15, i)
+	}
+	d, _, err := b.Write(t.Context(), shardwriter.IndexTarget{Store: client, Root: root, Prefix: root + ".built-"}, Type)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for records, refused := range map[uint64]bool{1000: false, 2: true} {
+		part := Part{Descriptor: d, Base: root, Store: client, Records: records}
+		_, err := Lacks(t.Context(), part, part, urlresolve.Policy{})
+		if got := err != nil && strings.Contains(err.Error(), "buckets for 2 records"); got != refused {
+			t.Errorf("of %d records: %v", records, err)
+		}
 	}
 }
