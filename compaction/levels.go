@@ -168,12 +168,10 @@ func (r *rules) set(name, text string) error {
 	return nil
 }
 
-// Settings are what makes up a Policy, allServiceSettings the names of what only a service reads; both stand side by side in
-// properties and files.
+// Settings are what makes up a Policy; those that only a service reads stand beside them in properties and files.
 var (
-	Settings           = described(policySettings)
-	allServiceSettings = names(serviceSettings)
-	allSettings        = slices.Concat(policySettings, serviceSettings)
+	Settings    = described(policySettings)
+	allSettings = slices.Concat(policySettings, serviceSettings)
 )
 
 // Setting is one name that users write, and what it means.
