@@ -74,9 +74,9 @@ func (p *Plan) leaveOut(ctx context.Context) error {
 // a store denies once or a cache that has a damaged copy must not cost a row.
 const lossReads = 3
 
-// isLost reads until it succeeds or has failed lossReads times for what is stored, past all caches from the second time on. An error that is
+// readAgain reads until it succeeds or has failed lossReads times for what is stored, past all caches from the second time on. An error that is
 // not one of the stored bytes ends it.
-func (p *Plan) isLost(read func(*blobio.Client) error) error {
+func (p *Plan) readAgain(read func(*blobio.Client) error) error {
 	client := p.table.cat.client
 	err := read(client)
 	for i := 1; i < lossReads && err != nil && rowsAreLost(err); i++ {
@@ -97,7 +97,7 @@ func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Da
 	}
 	lost := &Damage{Shard: e.Path, Of: int(e.Stripes), Rows: e.Records, Why: whole.Error()}
 	var shard *shardfmt.Shard
-	err := p.isLost(func(client *blobio.Client) (err error) {
+	err := p.readAgain(func(client *blobio.Client) (err error) {
 		shard, err = p.table.openShard(ctx, client, e.Path, e.RootBytes, false)
 		return err
 	})
@@ -129,7 +129,7 @@ func (p *Plan) damagedStripes(ctx context.Context, e *manifest.Entry, stripes []
 		if p.bound != nil {
 			want = -1
 		}
-		err := p.isLost(func(client *blobio.Client) error {
+		err := p.readAgain(func(client *blobio.Client) error {
 			return p.reads(ctx, &reread{client: client, entry: e, window: &window{s.Position, s.Position + s.Records}, rows: want})
 		})
 		if err == nil {

@@ -81,18 +81,21 @@ type appended struct {
 	err  error
 }
 
+// ingest appends, and may share its commit.
+func (g *groupGround) ingest(tbl *Table, a *appended) {
+	if a.ctx == nil {
+		a.ctx = context.Background()
+	}
+	a.out, a.err = tbl.Ingest(a.ctx, source(a.text), IngestOptions{JobID: a.job, ShareCommit: true})
+}
+
 // do appends at the same time: the first one is being committed when the others come.
 func (g *groupGround) do(appends ...*appended) {
 	g.t.Helper()
 	var group sync.WaitGroup
 	for i, a := range appends {
-		if a.ctx == nil {
-			a.ctx = context.Background()
-		}
 		tbl := g.load(g.c)
-		group.Go(func() {
-			a.out, a.err = tbl.Ingest(a.ctx, source(a.text), IngestOptions{JobID: a.job, ShareCommit: true})
-		})
+		group.Go(func() { g.ingest(tbl, a) })
 		for i == 0 && !g.committing() {
 			time.Sleep(time.Millisecond)
 		}
@@ -315,15 +318,13 @@ func TestGroupRootsAreWritten(t *testing.T) {
 	var group sync.WaitGroup
 	begin := func(a *appended) {
 		tbl := g.load(g.c)
-		group.Go(func() {
-			a.out, a.err = tbl.Ingest(context.Background(), source(a.text), IngestOptions{JobID: a.job, ShareCommit: true})
-		})
+		group.Go(func() { g.ingest(tbl, a) })
 	}
 	begin(first)
 	<-g.held
 	bucket.Play(t, "put~.amudai.shard *: fail denied")
 	for _, a := range appends[1:3] {
-		if a.out, a.err = g.load(g.c).Ingest(context.Background(), source(a.text), IngestOptions{JobID: a.job, ShareCommit: true}); !errors.Is(a.err, blobio.ErrDenied) {
+		if g.ingest(g.load(g.c), a); !errors.Is(a.err, blobio.ErrDenied) {
 			t.Errorf("without its root: %v, want ErrDenied", a.err)
 		}
 	}

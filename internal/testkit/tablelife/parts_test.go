@@ -71,9 +71,11 @@ func (l *life) compactPartly() {
 		for i := range len(strings.Fields(end)) {
 			done, err := compaction.ResumeAll(ctx, l.other(), policy, compaction.Options{Check: true})
 			l.must(err)
-			if _, err := compaction.Resume(ctx, l.other(), job, policy, compaction.Options{}); i == 0 && len(done) == 0 && errors.Is(err, manifest.ErrPartition) {
-				l.tbl = l.other() // rows of an older partition spec were rewritten, and bounds do not prove their new partitions: the next run does it again
-				return
+			if i == 0 && len(done) == 0 {
+				if _, err := compaction.Resume(ctx, l.other(), job, policy, compaction.Options{}); errors.Is(err, manifest.ErrPartition) {
+					l.tbl = l.other() // rows of an older partition spec were rewritten, and bounds do not prove their new partitions: the next run does it again
+					return
+				}
 			}
 			if len(done) != 1-i {
 				l.fail("%d jobs were resumed the %d. time", len(done), i+1)
