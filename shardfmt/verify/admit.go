@@ -48,8 +48,8 @@ type AdmitOptions struct {
 //   - it has at most 65,536 × B records, and no field more positions: the most that known writers make of a byte;
 //   - no field of a struct or union has more positions than its parent;
 //   - one record of its types takes at most M/2 bytes;
-//   - all records of its types take at most M + 512 × B + 1,536 × records × fields bytes, as a scan may (package
-//     shardfmt/internal/budget).
+//   - all records of its types take at most M + 512 × B bytes, 512 bytes for each value, and 1,024 for each value of a field that
+//     stores any, as a scan may (package shardfmt/internal/budget).
 //
 // Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read states;
 // where all of a shard is read, whatever Shard would report is refused too. The error is a corrupt.Error that names object
@@ -91,7 +91,7 @@ func admit(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error
 
 // whole verifies a shard and gives the first thing that is wrong.
 func whole(ctx context.Context, st Store, url string, o AdmitOptions) error {
-	r, err := Shard(ctx, st, url, Options{Size: o.Size, Policy: o.Policy, MaxMemory: o.MaxMemory})
+	r, err := shard(ctx, st, url, Options{Size: o.Size, Policy: o.Policy, MaxMemory: o.MaxMemory}, false)
 	if err != nil || r.OK {
 		return err
 	}

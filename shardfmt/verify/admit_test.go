@@ -99,3 +99,13 @@ func TestGoldenShardsAreAdmitted(t *testing.T) {
 		}
 	}
 }
+
+// What a scan refuses by the metadata alone is not verified as whole, although one record of it fits, and one is read where nothing is stored.
+func TestDearShardsAreNotWhole(t *testing.T) {
+	st, url := hostile(t, "c01-fsb-null-32768")
+	defer st.Close()
+	r, err := Shard(t.Context(), st, url, Options{MaxMemory: 8 << 30})
+	if err != nil || r.OK || !strings.Contains(r.Errors[0].What, "32768 records of 2147483647 bytes each") || r.Errors[0].Object != url {
+		t.Errorf("%+v, error %v", r, err)
+	}
+}

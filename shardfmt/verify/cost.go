@@ -20,9 +20,9 @@ const (
 	// recordsPerByte is how many records a byte of a shard may stand for. A block of known writers holds at most 65,536
 	// values, and a stripe of constants has more bytes of metadata than that takes.
 	recordsPerByte = 1 << 16
-	// madePerByte and madePerValue are what a scan may make of a byte that is read, and of a value: 512 because it is
-	// delivered, and 128 for each of 8 bytes decoded.
-	madePerByte, madePerValue = 512, 512 + 8*128
+	// madePerByte and madePerValue are what a scan may make of a byte that is read, and of a value that is delivered; madePerStored
+	// what it may make besides of a value that is stored: 128 for each of 8 bytes decoded.
+	madePerByte, madePerValue, madePerStored = 512, 512, 8 * 128
 )
 
 // costs are what the metadata of a shard promise.
@@ -39,6 +39,8 @@ type costs struct {
 	positions uint64
 	// constants are the bytes of the constant values of one record, at most.
 	constants uint64
+	// allowed are the bytes that a scan may make of all values.
+	allowed uint64
 	// unbounded are the top-level fields whose work depends on values.
 	unbounded []*schema.Node
 }
@@ -124,6 +126,11 @@ func (c *costs) field(ctx context.Context, stripe int, n *schema.Node, most uint
 		return 0, false, err
 	}
 	p := d.Field.PositionCount
+	each := uint64(madePerValue)
+	if slices.ContainsFunc(d.Encodings, isStored) {
+		each += madePerStored
+	}
+	c.allowed = add(c.allowed, multiply(each, c.stripes[stripe].TotalRecordCount))
 	if p > most {
 		return 0, false, corrupt.Locate(corrupt.At(-1, "stripe %d, field %q: %d positions, its parent has %d", stripe, n.Name, p, most), anchor, 0)
 	}
@@ -163,6 +170,11 @@ func (c *costs) field(ctx context.Context, stripe int, n *schema.Node, most uint
 	return constants, atOffsets, nil
 }
 
+// isStored reports whether an encoding has values in an object.
+func isStored(e *metapb.DataEncoding) bool {
+	return len(e.GetNative().GetBuffers()) > 0 || e.GetParquet() != nil
+}
+
 // check refuses what costs more than it may.
 func (c *costs) check() error {
 	if end := c.objects[c.root.URL()]; end > c.root.Size() {
@@ -184,7 +196,7 @@ func (c *costs) check() error {
 	if records > 0 && record > c.memory/2 {
 		return corrupt.Unsupported(-1, "one record takes %d bytes of memory, more than the limit of %d for a scan", record, c.memory)
 	}
-	allowed := add(c.memory, add(multiply(madePerByte, c.bytes), multiply(madePerValue, multiply(records, uint64(c.schema.Count)))))
+	allowed := add(c.memory, add(multiply(madePerByte, c.bytes), c.allowed))
 	if all := multiply(records, record); all > allowed {
 		return corrupt.Unsupported(-1, "%d records of %d bytes each in %d bytes, more than the limit of %d bytes",
 			records, record, c.bytes, allowed)

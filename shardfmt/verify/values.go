@@ -14,6 +14,18 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
+// costs finds what a scan would refuse to make: values reads one of many records of which nothing is stored.
+func (v *verifier) costs() error {
+	if v.top == nil || len(v.report.Errors) > 0 {
+		return nil
+	}
+	c, err := costsOf(v.ctx, v.top, v.o.MaxMemory)
+	if err == nil {
+		err = c.check()
+	}
+	return v.judge(err, v.top.URL(), 0)
+}
+
 // values reads the values of a shard in which nothing else was found, as a scan does, and holds its statistics to them.
 func (v *verifier) values() error {
 	if v.top == nil || len(v.report.Errors) > 0 {

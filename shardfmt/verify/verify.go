@@ -70,12 +70,22 @@ const maxFindings = 100
 // Shard verifies the shard with the given root. Damage is reported, not returned; the error is for a root that
 // is not there (blobio.ErrNotFound), and for stores that can't be read.
 func Shard(ctx context.Context, st Store, url string, o Options) (*Report, error) {
+	return shard(ctx, st, url, o, true)
+}
+
+// shard is Shard. With costs, reading all records must be within the budget of a scan by what the metadata promise.
+func shard(ctx context.Context, st Store, url string, o Options, costs bool) (*Report, error) {
 	v := &verifier{ctx: ctx, st: st, o: o, objects: map[string]*object{}}
 	if err := v.root(url, o.Size, 0); err != nil {
 		return nil, err
 	}
 	if err := v.readObjects(); err != nil {
 		return nil, err
+	}
+	if costs {
+		if err := v.costs(); err != nil {
+			return nil, err
+		}
 	}
 	if err := v.values(); err != nil {
 		return nil, err

@@ -176,7 +176,7 @@ func (a *attack) judge(r *rand.Rand, m *mutant.Mutant, of *mutant.Shard) (v verd
 	v.Whole = whole
 	inspectErr := v.guarded("inspect", func() error { return inspectAll(m.Shard) })
 	admitErr := v.guarded("admit", func() error {
-		return verify.Admit(context.Background(), m.Store(), mutant.URL, verify.AdmitOptions{})
+		return verify.Admit(context.Background(), m.Store(), mutant.URL, verify.AdmitOptions{MaxMemory: a.memory})
 	})
 	switch {
 	case catErr != nil && whole:
