@@ -72,15 +72,26 @@ func (c *Catalog) createAndIngest(ctx context.Context, name Name, src RecordSour
 	if err == nil {
 		return t, in, nil
 	}
-	ctx = context.WithoutCancel(ctx)
-	if errors.Is(err, ErrUnknownOutcome) || t.Refresh(ctx) != nil || t.Head() != 0 {
+	if mayBeCommitted(err) {
 		return nil, nil, err
 	}
-	dropErr := c.Drop(ctx, name)
-	if errors.Is(dropErr, blobio.ErrDenied) { // the vault is closed to this run: nothing of the table lies there
-		dropErr = translate(c.ice.DropTable(ctx, name.identifier()))
+	return nil, nil, errors.Join(err, c.dropUnused(context.WithoutCancel(ctx), t))
+}
+
+// dropUnused drops a table that was made for rows which could not be delivered, unless somebody has landed rows in it meanwhile. It is loaded twice, for a
+// catalog may return an earlier state once.
+func (c *Catalog) dropUnused(ctx context.Context, t *Table) error {
+	for range 2 {
+		there, err := c.ice.LoadTable(ctx, t.name.identifier())
+		if err != nil || there.Metadata().TableUUID().String() != t.UUID() || there.CurrentSnapshot() != nil {
+			return nil
+		}
 	}
-	return nil, nil, errors.Join(err, dropErr)
+	err := c.Drop(ctx, t.name)
+	if errors.Is(err, blobio.ErrDenied) { // the vault is closed to this run: nothing of the table lies there
+		err = translate(c.ice.DropTable(ctx, t.name.identifier()))
+	}
+	return err
 }
 
 // plannedTable is a table that its first append will make.
@@ -155,7 +166,8 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		t.takeOver(ctx, there.Metadata(), there.MetadataLocation())
 		return findJob(there.Metadata(), "", jobID), nil, nil
 	}
-	uuid, doubt, begin := t.ice.Metadata().TableUUID(), false, time.Now()
+	uuid, begin := t.ice.Metadata().TableUUID(), time.Now()
+	doubt, sent := false, false // an earlier request may have been carried out; one was answered
 	for send := 1; ; send++ {
 		meta, at, sendErr := t.cat.ice.CommitTable(ctx, t.name.identifier(), []table.Requirement{table.AssertCreate()}, updates)
 		if sendErr == nil && meta != nil && meta.TableUUID() == uuid {
@@ -163,13 +175,16 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		}
 		v := commitClassOf(sendErr)
 		doubt = doubt || v == commitUnknown
-		if !doubt && v == commitRefused && notSent(sendErr) {
-			return nil, nil, t.createOtherwise(ctx, sendErr)
-		}
-		if !doubt && v == commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr) {
-			return nil, nil, t.refusal(sendErr)
+		if !doubt && (v == commitRefused && notSent(sendErr) || v == commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr)) {
+			if err = t.refusal(sendErr); sent {
+				err = &unproven{err}
+			}
+			return nil, nil, err
 		}
 		there, err := t.lookForCreation(ctx, doubt)
+		if err == nil && !doubt && v != commitLater && (there == nil || there.Metadata().TableUUID() != uuid) && wait(ctx, unknownPause(1)) == nil {
+			there, err = t.lookForCreation(ctx, doubt) // for the first look may have been answered wrong, as the commit may have been
+		}
 		switch {
 		case there != nil && there.Metadata().TableUUID() == uuid:
 			return made(there)
@@ -181,7 +196,10 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 			}
 			return nil, nil, lost
 		case !doubt && err == nil && (v == commitBad || v == commitRefused || v == commitGone):
-			return nil, nil, t.createOtherwise(ctx, sendErr)
+			if there, err = t.createOtherwise(ctx, sendErr); there != nil {
+				return made(there)
+			}
+			return nil, nil, err
 		case !doubt && (v == commitRefused || v == commitGone):
 			return nil, nil, &unproven{t.refusal(sendErr)}
 		case doubt && (err != nil || !t.cat.attemptsLeft(send, maxSends, begin, sendErr)):
@@ -189,9 +207,13 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		case err != nil || v != commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr):
 			return nil, nil, &unproven{fmt.Errorf("%w: %w", ErrConflict, errors.Join(sendErr, err))}
 		}
+		sent = sent || v != commitLater
 		if err := wait(ctx, max(unknownPause(send), requestedPause(sendErr))); err != nil {
-			if doubt {
+			switch {
+			case doubt:
 				err = fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
+			case sent:
+				err = &unproven{err}
 			}
 			return nil, nil, err
 		}
@@ -199,23 +221,45 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 }
 
 // createOtherwise makes the table empty, by a request of its own, where the catalog refused a commit that makes it together with
-// its first rows: Glue, S3 Tables and others know no such commit. The rows are then delivered to that table.
-func (t *Table) createOtherwise(ctx context.Context, why error) error {
+// its first rows: Glue, S3 Tables and others know no such commit. The rows are then delivered to that table. It returns the table of the refused commit if
+// that was carried out all the same.
+func (t *Table) createOtherwise(ctx context.Context, why error) (*table.Table, error) {
 	known := (*commitError)(nil)
 	if !isREST(t.cat.opts.URI) || !errors.As(why, &known) || !slices.Contains(noFirstCommit, known.status) || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
-		return t.refusal(why)
+		return nil, t.notCreated(ctx, t.refusal(why))
 	}
-	made, err := t.cat.Create(ctx, t.name, t.creation.options)
+	created, err := t.cat.Create(ctx, t.name, t.creation.options)
+	own := err == nil
 	if errors.Is(err, ErrExists) {
-		made, err = t.cat.Load(ctx, t.name)
-		if err == nil {
-			return &lostCreation{winner: made}
+		created, err = t.cat.Load(ctx, t.name)
+	}
+	switch {
+	case err != nil:
+		return nil, t.notCreated(ctx, fmt.Errorf("%w; creating the table without rows: %w", t.refusal(why), err))
+	case created.UUID() == t.UUID():
+		return created.ice, nil
+	}
+	return nil, &lostCreation{winner: created, own: own}
+}
+
+// notCreated is why, the refusal of a commit that would have made the table: as unproven, unless neither the catalog lists the table nor
+// a metadata file is at its location. The files of a table that a gateway refused and its server created must not be deleted.
+func (t *Table) notCreated(ctx context.Context, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	for ident, err := range t.cat.ice.ListTables(ctx, t.name.namespace()) {
+		if errors.Is(err, icecatalog.ErrNoSuchNamespace) {
+			break
+		}
+		if err != nil || slices.Equal(ident, t.name.identifier()) {
+			return &unproven{errors.Join(why, err)}
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("%w; creating the table without rows: %w", t.refusal(why), err)
+	for info, err := range t.cat.metadata.Uncached().List(ctx, t.creation.location+"/") {
+		if err != nil || strings.Contains(path.Base(info.URL), ".metadata.json") {
+			return &unproven{errors.Join(why, err)}
+		}
 	}
-	return &lostCreation{winner: made, own: true}
+	return why
 }
 
 // noFirstCommit are the statuses by which catalogs refuse a commit to a table that is not there.

@@ -152,10 +152,7 @@ func (t *Table) Ingest(ctx context.Context, src RecordSource, o IngestOptions) (
 	var lost *lostCreation
 	if errors.As(err, &lost) {
 		if out, err = w.deliverTo(ctx, lost.winner); err != nil && lost.own && !mayBeCommitted(err) {
-			ctx := context.WithoutCancel(ctx)
-			if lost.winner.Refresh(ctx) == nil && lost.winner.Head() == 0 { // nobody has landed rows in it meanwhile
-				err = errors.Join(err, t.cat.Drop(ctx, t.name))
-			}
+			err = errors.Join(err, t.cat.dropUnused(context.WithoutCancel(ctx), lost.winner))
 		}
 	}
 	if err != nil || lost != nil {

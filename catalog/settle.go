@@ -59,7 +59,7 @@ func (c *Catalog) attemptsLeft(n, limit int, begin time.Time, err error) bool {
 func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 	begin := time.Now()
 	doubt := false // an earlier request may have been carried out, or may still be
-	gone := 0      // responses that there is no such table, although it is loaded
+	gone := 0      // responses that there is no such table, although it is loaded: any of them may be wrong
 	for n := 1; ; n++ {
 		meta, at, sendErr := r.send(ctx)
 		if sendErr == nil && meta != nil && r.done(meta) {
@@ -70,7 +70,10 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 		doubt = doubt || v == commitUnknown
 		switch {
 		case !doubt && v == commitRefused && notSent(sendErr), !doubt && v == commitLater && !t.cat.attemptsLeft(n, maxSends, begin, sendErr):
-			return nil, t.refusal(sendErr)
+			if err = t.refusal(sendErr); gone > 0 {
+				err = &unproven{err}
+			}
+			return nil, err
 		case !doubt && v == commitLater:
 		default:
 			if done, rejected, err := t.decide(ctx, r, v, doubt, sendErr); done || rejected != nil || err != nil {
@@ -87,8 +90,11 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 			}
 		}
 		if err := wait(ctx, max(unknownPause(n), requestedPause(sendErr))); err != nil {
-			if doubt {
+			switch {
+			case doubt:
 				err = fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
+			case gone > 0:
+				err = &unproven{err}
 			}
 			return nil, err
 		}
@@ -98,10 +104,18 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 // decide reads the table to find out what became of a request. Neither done, nor rejected, nor an error: it is to be sent again.
 func (t *Table) decide(ctx context.Context, r request, v commitClass, doubt bool, sendErr error) (done bool, rejected, err error) {
 	state := t.look(ctx)
+	if state.err == nil && !doubt && (v == commitRefused || v == commitBad) && !r.done(t.ice.Metadata()) && !notSent(sendErr) {
+		// A gateway may refuse what its server has carried out, and the state may be of before: two responses may be wrong in a row.
+		if wait(ctx, unknownPause(1)) == nil {
+			state = t.look(ctx)
+		} else {
+			state.err = context.Cause(ctx)
+		}
+	}
 	switch {
 	case state.err == nil && r.done(t.ice.Metadata()):
 		return true, nil, nil
-	case !doubt && v == commitRefused: // the look is for a gateway that refuses what its server has carried out
+	case !doubt && v == commitRefused:
 		if err = t.refusal(sendErr); state.err != nil {
 			err = &unproven{err}
 		}
@@ -236,7 +250,7 @@ func (t *Table) moved(s state, v commitClass, doubt bool, sendErr error) error {
 		return fmt.Errorf("%w: %s: %w", ErrUnknownOutcome, where, errors.Join(sendErr, s.err))
 	}
 	err := fmt.Errorf("%w: %s: %w", class, where, errors.Join(sendErr, s.err))
-	if s.gone && v != commitGone && !notSent(sendErr) {
+	if s.gone && !notSent(sendErr) { // a dropped table's files are collected with it
 		return &unproven{err}
 	}
 	return err

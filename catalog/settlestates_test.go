@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/manifest"
@@ -85,8 +86,8 @@ func TestMovedTables(t *testing.T) {
 		{"gone after an unknown outcome", state{gone: true, err: ErrNotFound}, commitUnknown, true, sent, ErrUnknownOutcome, true, true},
 		{"gone, an unknown outcome before", state{gone: true, err: ErrNotFound}, commitGone, true, sent, ErrUnknownOutcome, true, true},
 		{"renamed after an unknown outcome", state{renamed: true}, commitConflict, true, sent, ErrUnknownOutcome, true, true},
-		{"gone, as the catalog answered", state{gone: true, err: ErrNotFound}, commitGone, false, sent, ErrNotFound, false, false},
-		{"gone, another has its name", state{gone: true, err: errOtherTable}, commitGone, false, sent, ErrConflict, false, false},
+		{"gone, as the catalog answered", state{gone: true, err: ErrNotFound}, commitGone, false, sent, ErrNotFound, true, false},
+		{"gone, another has its name", state{gone: true, err: errOtherTable}, commitGone, false, sent, ErrConflict, true, false},
 		{"gone after a conflict", state{gone: true, err: ErrNotFound}, commitConflict, false, sent, ErrNotFound, true, false},
 		{"another has its name after a conflict", state{gone: true, err: errOtherTable}, commitConflict, false, sent, ErrConflict, true, false},
 		{"gone, nothing was sent", state{gone: true, err: ErrNotFound}, commitRefused, false, local, ErrNotFound, false, false},
@@ -134,7 +135,7 @@ func (c *scriptedCommits) CommitTable(ctx context.Context, ident table.Identifie
 }
 
 // TestManifestListOfACarrier: where a change of metadata goes along with a snapshot that changes no row, the files of that snapshot are deleted only
-// if it was refused for good; those of a commit that was made, may have been made or met another writer stay.
+// if it was not sent; those of a commit that was made, may have been made or met another writer stay.
 func TestManifestListOfACarrier(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
@@ -144,7 +145,8 @@ func TestManifestListOfACarrier(t *testing.T) {
 		"made":     {nil, false},
 		"unknown":  {errLost, false},
 		"conflict": {table.ErrCommitFailed, false},
-		"refused":  {table.ErrInvalidMetadata, true},
+		"denied":   {rest.ErrForbidden, false}, // as a gateway may whose server has carried it out
+		"invalid":  {table.ErrInvalidMetadata, true},
 	} {
 		g := newGround(t)
 		cat := g.open(nil, nil)

@@ -82,7 +82,7 @@ func (t *Table) send(ctx context.Context, requirements []table.Requirement, upda
 		return nil, "", errors.Join(err, stageErr)
 	}
 	meta, at, err = t.cat.ice.CommitTable(ctx, t.name.identifier(), slices.Concat(requirements, carrier.Requirements), slices.Concat(updates, carrier.Updates))
-	if v := commitClassOf(err); err != nil && v != commitUnknown && v != commitConflict { // nothing was committed
+	if notSent(err) || errors.Is(err, table.ErrInvalidMetadata) { // a refusal may be that of a gateway whose server carried the change out
 		t.discard(ctx, carrier)
 	}
 	return meta, at, err

@@ -27,6 +27,10 @@ func TestStripesStayWithTheirRoot(t *testing.T) {
 		"root may be written":                 {"put~out.amudai.shard *: fail unknown\nget~out.amudai.shard *: fail transient", true},
 		"first attempt unknown, then refused": {"put~out 2: fail transient\nput~out 3-: fail denied", true},
 		"refused":                             {"put~out.amudai.shard *: fail denied", false},
+		"written, but refused by a proxy":     {"put~out.amudai.shard *: lost denied", true},
+		"the same, and denied once":           {"put~out.amudai.shard *: lost denied\nstat~out.amudai.shard 1: hide", true},
+		"the same, and denied the other time": {"put~out.amudai.shard *: lost denied\nstat~out.amudai.shard 2: hide", true},
+		"written, but throttled by a proxy":   {"put~out.amudai.shard *: lost throttled", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()

@@ -357,7 +357,7 @@ func (w *objects) finish(ctx context.Context) (*Written, error) {
 	}
 	tail, err := w.writeRoot(ctx)
 	if err != nil {
-		w.keepUnlessRefused(err)
+		w.keepUnlessRefused(ctx, err)
 		return nil, err
 	}
 	w.finished(out)
@@ -431,7 +431,7 @@ func (r *LaterRoot) Put(ctx context.Context, st Store) error {
 		err = st.Put(ctx, r.w.url, r.Bytes)
 	}
 	if err != nil {
-		r.w.keepUnlessRefused(err)
+		r.w.keepUnlessRefused(ctx, err)
 		r.w.abort(ctx)
 		return err
 	}
@@ -453,10 +453,16 @@ func (r *LaterRoot) ReadBack(ctx context.Context, st Store) error {
 func (r *LaterRoot) Abort(ctx context.Context) { r.w.abort(ctx) }
 
 // keepUnlessRefused decides what becomes of the stripes when writing the root failed: they may go only if it is
-// certain that there is no root which names them.
-func (w *objects) keepUnlessRefused(err error) {
+// certain that there is no root which names them. A refusal alone is no proof, for a proxy may refuse what the store has
+// carried out, and one request more may be answered wrong: the store must deny the root twice.
+func (w *objects) keepUnlessRefused(ctx context.Context, err error) {
 	switch blobio.Class(err) {
-	case blobio.ErrExists, blobio.ErrDenied, blobio.ErrThrottled, blobio.ErrConflict, blobio.ErrClosed:
+	case blobio.ErrExists, blobio.ErrClosed:
+	case blobio.ErrDenied, blobio.ErrThrottled, blobio.ErrConflict:
+		for range 2 {
+			_, statErr := w.store.Stat(context.WithoutCancel(ctx), w.url)
+			w.kept = w.kept || blobio.Class(statErr) != blobio.ErrNotFound
+		}
 	default:
 		w.kept = true
 	}
