@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +16,37 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 )
 
-// identityProperty of a namespace has the UUIDs of its catalog, the newest first, with commas between them. docs/design/catalog-identity.md.
+// identityProperty of a namespace has the first UUID of its catalog, or several with commas between them. Each one that is added later has a property
+// of its own, identityProperty with a dot and the UUID: a write that rests on an old read, or meets that of another process, removes none. docs/design/catalog-identity.md.
 const identityProperty = "shardcat.catalog-id"
+
+// formerIdentity is the value of the property of a UUID that comes after the others; that of one which comes before them is the time at which it was
+// added.
+const formerIdentity = "former"
+
+// isIdentity reports whether a property of a namespace is one of its catalog's identity.
+func isIdentity(key string) bool {
+	return key == identityProperty || strings.HasPrefix(key, identityProperty+".")
+}
+
+// identitiesOf are the UUIDs that the properties of a namespace have, the newest first.
+func identitiesOf(properties map[string]string) []string {
+	var added, former []string
+	for _, key := range slices.Sorted(maps.Keys(properties)) {
+		id, ok := strings.CutPrefix(key, identityProperty+".")
+		switch {
+		case !ok || uuid.Validate(id) != nil:
+		case properties[key] == formerIdentity:
+			former = append(former, id)
+		default:
+			added = append(added, id)
+		}
+	}
+	slices.SortStableFunc(added, func(a, b string) int {
+		return strings.Compare(properties[identityProperty+"."+b], properties[identityProperty+"."+a])
+	})
+	return slices.Concat(added, splitIdentities(properties[identityProperty]), former)
+}
 
 // identities caches the UUIDs of the catalog's namespaces.
 type identities struct {
@@ -26,13 +56,13 @@ type identities struct {
 
 // readIdentities reads the UUIDs of all namespaces, sorted.
 func (c *Catalog) readIdentities(ctx context.Context) ([]string, error) {
-	values, err := c.identityValues(ctx)
+	all, err := c.identityProperties(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("identity of catalog %s: %w", c.identity, translate(err))
 	}
 	var ids []string
-	for _, value := range values {
-		ids = append(ids, splitIdentities(value)...)
+	for _, properties := range all {
+		ids = append(ids, identitiesOf(properties)...)
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -52,10 +82,10 @@ func splitIdentities(value string) []string {
 	return ids
 }
 
-// identityValues are the values of the property over all namespaces.
-func (c *Catalog) identityValues(ctx context.Context) (values []string, err error) {
+// identityProperties are those of all namespaces that have UUIDs.
+func (c *Catalog) identityProperties(ctx context.Context) (all []map[string]string, err error) {
 	if c.sql != nil {
-		return c.sql.identityValues(ctx)
+		return c.sql.identityProperties(ctx)
 	}
 	names, err := c.Namespaces(ctx)
 	if err != nil {
@@ -69,11 +99,9 @@ func (c *Catalog) identityValues(ctx context.Context) (values []string, err erro
 		if err != nil {
 			return nil, err
 		}
-		if value := properties[identityProperty]; value != "" {
-			values = append(values, value)
-		}
+		all = append(all, properties)
 	}
-	return values, nil
+	return all, nil
 }
 
 // hasIdentity reports whether a UUID is one of the catalog's.
@@ -105,7 +133,7 @@ func (c *Catalog) ensureIdentity(ctx context.Context, namespace string) (string,
 	ident := Name{Namespace: namespace}.namespace()
 	read := func() (string, error) {
 		properties, err := c.namespaceProperties(ctx, ident)
-		if ids := splitIdentities(properties[identityProperty]); len(ids) > 0 {
+		if ids := identitiesOf(properties); len(ids) > 0 {
 			return ids[0], err
 		}
 		return "", err
@@ -113,17 +141,25 @@ func (c *Catalog) ensureIdentity(ctx context.Context, namespace string) (string,
 	if id, err := read(); id != "" || err != nil {
 		return id, err
 	}
-	value := uuid.NewString()
-	if all, err := c.readIdentities(ctx); err != nil {
-		return "", err
-	} else if len(all) > 0 {
-		value = strings.Join(all, ",")
-	}
-	if err := c.addIdentity(ctx, ident, value); err != nil {
+	ids, err := c.readIdentities(ctx)
+	if err != nil {
 		return "", err
 	}
-	return read()
+	if len(ids) == 0 {
+		ids = []string{uuid.NewString()}
+	}
+	if err := c.addIdentity(ctx, ident, ids); err != nil {
+		return "", err
+	}
+	id, err := read()
+	for n := 1; id == "" && err == nil && n < identityReads && wait(ctx, unknownPause(n)) == nil; n++ {
+		id, err = read()
+	}
+	return id, err
 }
+
+// identityReads is how often the properties of a namespace are read to find a UUID that was added to them.
+const identityReads = 3
 
 // namespaceProperties reads properties without what icebergaccess.Wrap puts around the catalog of a database.
 func (c *Catalog) namespaceProperties(ctx context.Context, ident []string) (iceberg.Properties, error) {
@@ -134,11 +170,15 @@ func (c *Catalog) namespaceProperties(ctx context.Context, ident []string) (iceb
 }
 
 // addIdentity gives a namespace without an identity one.
-func (c *Catalog) addIdentity(ctx context.Context, ident []string, id string) error {
+func (c *Catalog) addIdentity(ctx context.Context, ident, ids []string) error {
 	if c.sql != nil {
-		return c.sql.addIdentity(ctx, ident, id)
+		return c.sql.addIdentity(ctx, ident, strings.Join(ids, ","))
 	}
-	_, err := c.ice.UpdateNamespaceProperties(ctx, ident, nil, iceberg.Properties{identityProperty: id})
+	added := iceberg.Properties{}
+	for _, id := range ids {
+		added[identityProperty+"."+id] = formerIdentity
+	}
+	_, err := c.ice.UpdateNamespaceProperties(ctx, ident, nil, added)
 	return err
 }
 
@@ -148,47 +188,44 @@ func (c *Catalog) adoptIdentity(ctx context.Context, namespace, id string) error
 		return err
 	}
 	ident := Name{Namespace: namespace}.namespace()
-	properties, err := c.namespaceProperties(ctx, ident)
-	if err != nil {
-		return translate(err)
-	}
-	ids := append(splitIdentities(properties[identityProperty]), id)
-	_, err = c.ice.UpdateNamespaceProperties(ctx, ident, nil, iceberg.Properties{identityProperty: strings.Join(ids, ",")})
+	_, err := c.ice.UpdateNamespaceProperties(ctx, ident, nil, iceberg.Properties{identityProperty + "." + id: formerIdentity})
 	return translate(err)
 }
 
 // renewIdentity gives a namespace a new UUID in front of those that it has, which no copy of the catalog has.
 func (c *Catalog) renewIdentity(ctx context.Context, namespace string) (string, error) {
-	ident := Name{Namespace: namespace}.namespace()
-	properties, err := c.namespaceProperties(ctx, ident)
-	if err != nil {
-		return "", err
-	}
-	ids := slices.Insert(splitIdentities(properties[identityProperty]), 0, uuid.NewString())
-	_, err = c.ice.UpdateNamespaceProperties(ctx, ident, nil, iceberg.Properties{identityProperty: strings.Join(ids, ",")})
-	return ids[0], translate(err)
+	ident, id := Name{Namespace: namespace}.namespace(), uuid.NewString()
+	_, err := c.ice.UpdateNamespaceProperties(ctx, ident, nil, iceberg.Properties{identityProperty + "." + id: c.opts.Now().UTC().Format(identityTime)})
+	return id, translate(err)
 }
 
-// identityValues are the values of the property in the rows of this catalog.
-func (c *sqlTables) identityValues(ctx context.Context) (values []string, err error) {
+// identityTime is the form of the time of a UUID, in the order of its text.
+const identityTime = "2006-01-02T15:04:05.000000000Z"
+
+// identityProperties are the properties of the catalog's identity, for each namespace that has any.
+func (c *sqlTables) identityProperties(ctx context.Context) (all []map[string]string, err error) {
 	err = c.reads.do(ctx, func(ctx context.Context) error {
-		values = nil
-		rows, err := c.db.QueryContext(ctx, c.spelled("SELECT DISTINCT property_value FROM iceberg_namespace_properties"+
-			" WHERE catalog_name = $1 AND property_key = $2 AND property_value IS NOT NULL"), CatalogName, identityProperty)
+		of := map[string]map[string]string{}
+		rows, err := c.db.QueryContext(ctx, c.spelled("SELECT namespace, property_key, property_value FROM iceberg_namespace_properties"+
+			" WHERE catalog_name = $1 AND (property_key = $2 OR property_key LIKE $3) AND property_value IS NOT NULL"), CatalogName, identityProperty, identityProperty+".%")
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var value string
-			if err := rows.Scan(&value); err != nil {
+			var namespace, key, value string
+			if err := rows.Scan(&namespace, &key, &value); err != nil {
 				return err
 			}
-			values = append(values, value)
+			if of[namespace] == nil {
+				of[namespace] = map[string]string{}
+			}
+			of[namespace][key] = value
 		}
+		all = slices.Collect(maps.Values(of))
 		return rows.Err()
 	})
-	return values, err
+	return all, err
 }
 
 // addIdentity adds the property to a namespace unless it has it.

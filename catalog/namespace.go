@@ -106,7 +106,7 @@ func (c *Catalog) NamespaceProperties(ctx context.Context, namespace string) (ma
 	}
 	out := maps.Clone(map[string]string(properties))
 	delete(out, "exists") // how SQL catalogs report that a namespace without properties is there
-	delete(out, identityProperty)
+	maps.DeleteFunc(out, func(key, _ string) bool { return isIdentity(key) })
 	return out, nil
 }
 
@@ -116,8 +116,10 @@ func (c *Catalog) SetNamespaceProperties(ctx context.Context, namespace string, 
 	if err != nil {
 		return err
 	}
-	if _, ok := set[identityProperty]; ok || slices.Contains(remove, identityProperty) {
-		return fmt.Errorf("%w: namespace %s: the property %s is the identity of the catalog", ErrInvalid, namespace, identityProperty)
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(set)), remove) {
+		if isIdentity(key) {
+			return fmt.Errorf("%w: namespace %s: the property %s is the identity of the catalog", ErrInvalid, namespace, key)
+		}
 	}
 	if _, err := c.ice.UpdateNamespaceProperties(ctx, ident, remove, iceberg.Properties(set)); err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, translate(err))

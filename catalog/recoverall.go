@@ -583,7 +583,7 @@ func (c *Catalog) recoverNamespaces(ctx context.Context, lost map[string]*lostTa
 		if err != nil {
 			return err
 		}
-		maps.DeleteFunc(r.Properties, func(key, _ string) bool { _, ok := is[key]; return ok || key == identityProperty })
+		maps.DeleteFunc(r.Properties, func(key, _ string) bool { _, ok := is[key]; return ok || isIdentity(key) })
 		if len(r.Properties) > 0 {
 			if err := c.SetNamespaceProperties(ctx, r.Namespace, r.Properties, nil); err != nil {
 				return err
