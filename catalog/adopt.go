@@ -263,8 +263,8 @@ func (f *namedFields) check(t *Table, path string) error {
 
 // namesWith is adoptedNamesProperty with the fields that shards have and the table lacks.
 func namesWith(text string, shards []*described) string {
-	names, err := manifest.ParseAdoptedNames(text)
-	if err != nil {
+	var names manifest.AdoptedNames
+	if err := names.Decode(text); err != nil {
 		return text // Load has refused it
 	}
 	for _, d := range shards {
@@ -350,7 +350,7 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 	if byName {
 		out.fields = &namedFields{s, ids}
 	}
-	e, err := manifest.Describe(ctx, shard, ids)
+	e, _, err := manifest.Describe(ctx, shard, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (t *Table) unread(s *schema.Schema, ids []int) (paths []string) {
 			visit(path+"."+schema.JoinPath(n.ChildName(i)), c)
 		}
 	}
-	for _, n := range manifest.Columns(s) {
+	for _, n := range s.Columns() {
 		member(schema.JoinPath(n.Name), n)
 	}
 	return paths

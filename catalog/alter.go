@@ -28,8 +28,8 @@ type alteration struct {
 // alter commits a change of the table's columns. Shards are not touched.
 func (t *Table) alter(ctx context.Context, change func(*alteration) error) error {
 	return t.update(ctx, func() (*metaUpdate, error) {
-		notes, err := manifest.ParseTypeNotes(t.Properties()[manifest.TypesProperty])
-		if err != nil {
+		var notes manifest.TypeNotes
+		if err := notes.Decode(t.Properties()[manifest.TypesProperty]); err != nil {
 			return nil, err
 		}
 		a := &alteration{table: t, fields: slices.Clone(t.ice.Schema().Fields()), notes: maps.Clone(notes)}
@@ -85,8 +85,8 @@ func (a *alteration) update() (*metaUpdate, error) {
 // adoptedNames is adoptedNamesProperty after a change of the schema. Shards that other programs wrote carry no field ids.
 func (a *alteration) adoptedNames(u *metaUpdate, was, next *iceberg.Schema) (string, error) {
 	properties := a.table.ice.Properties()
-	names, err := manifest.ParseAdoptedNames(properties[adoptedNamesProperty])
-	if err != nil {
+	var names manifest.AdoptedNames
+	if err := names.Decode(properties[adoptedNamesProperty]); err != nil {
 		return "", fmt.Errorf("table %s: property %s: %w", a.table.name, adoptedNamesProperty, err)
 	}
 	if changed := (manifest.AdoptedNames{}); changed.NoteChanged(was, next) { // a shard may be adopted meanwhile

@@ -26,7 +26,7 @@ func (t *Table) AddColumn(ctx context.Context, path string, column *schema.Node)
 		names := schema.SplitPath(path)
 		own := *column
 		own.Name = names[len(names)-1]
-		more, notes, err := manifest.ToIcebergFrom(&schema.Schema{Fields: []*schema.Node{&own}}, t.ice.Metadata().LastColumnID())
+		more, notes, err := manifest.ToIceberg(&schema.Schema{Fields: []*schema.Node{&own}}, t.ice.Metadata().LastColumnID())
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
@@ -34,10 +34,10 @@ func (t *Table) AddColumn(ctx context.Context, path string, column *schema.Node)
 			a.notes[id] = note
 		}
 		if len(names) == 1 {
-			a.fields = append(a.fields, more...)
+			a.fields = append(a.fields, more.Fields()...)
 			return checkFreeName(a.fields[:len(a.fields)-1], own.Name)
 		}
-		return a.addTo(schema.JoinPath(names[:len(names)-1]...), more[0])
+		return a.addTo(schema.JoinPath(names[:len(names)-1]...), more.Field(0))
 	})
 }
 
@@ -48,7 +48,7 @@ func (a *alteration) addTo(parent string, member iceberg.NestedField) error {
 		return err
 	}
 	if n.Basic != schema.Struct {
-		return fmt.Errorf("%w: %q is of type %s; members are added to structs", ErrInvalid, parent, manifest.TypeName(n))
+		return fmt.Errorf("%w: %q is of type %s; members are added to structs", ErrInvalid, parent, n.BareType())
 	}
 	return a.field(id, func(f *iceberg.NestedField) error {
 		members := f.Type.(*iceberg.StructType).FieldList
@@ -176,24 +176,24 @@ func (t *Table) WidenColumn(ctx context.Context, path string, to *schema.Node) e
 		}
 		wider := *to
 		wider.Name, wider.Nullable, wider.Aliases, wider.Doc = n.Name, n.Nullable, n.Aliases, n.Doc
-		mapped, _, err := manifest.ToIcebergFrom(&schema.Schema{Fields: []*schema.Node{&wider}}, id-1)
+		mapped, _, err := manifest.ToIceberg(&schema.Schema{Fields: []*schema.Node{&wider}}, id-1)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
-		if n.Basic >= schema.List || !manifest.Promotable(n, &wider) {
+		if n.Basic >= schema.List || !n.WidensTo(&wider) {
 			return fmt.Errorf("%w: column %q of type %s can't become %s, which does not hold all its values", ErrInvalid, path,
-				manifest.TypeName(n), manifest.TypeName(&wider))
+				n.BareType(), wider.BareType())
 		}
 		return a.field(id, func(f *iceberg.NestedField) error {
-			if !f.Type.Equals(mapped[0].Type) {
-				if _, err := iceberg.PromoteType(f.Type, mapped[0].Type); err != nil {
-					return fmt.Errorf("%w: column %q: Iceberg's %s can't become %s", ErrInvalid, path, f.Type, mapped[0].Type)
+			if !f.Type.Equals(mapped.Field(0).Type) {
+				if _, err := iceberg.PromoteType(f.Type, mapped.Field(0).Type); err != nil {
+					return fmt.Errorf("%w: column %q: Iceberg's %s can't become %s", ErrInvalid, path, f.Type, mapped.Field(0).Type)
 				}
 				if err := a.checkUnpartitioned(ctx, n, "widened"); err != nil {
 					return err
 				}
 			}
-			f.Type = mapped[0].Type
+			f.Type = mapped.Field(0).Type
 			return a.note(&wider, *f)
 		})
 	})

@@ -604,7 +604,7 @@ func TestOpenRefusals(t *testing.T) {
 }
 
 func TestPartitionGrammar(t *testing.T) {
-	ice, notes, err := manifest.ToIceberg(people())
+	ice, notes, err := manifest.ToIceberg(people(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -617,7 +617,7 @@ func TestPartitionGrammar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ice, notes, err = manifest.ToIceberg(odd); err != nil {
+	if ice, notes, err = manifest.ToIceberg(odd, 0); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{

@@ -125,9 +125,9 @@ type changeStep struct {
 func (s *changeStep) run(ctx context.Context, snapshot *table.Snapshot) error {
 	err := s.table.ownEntries(ctx, snapshot, func(e iceberg.ManifestEntry) {
 		if e.Status() == iceberg.EntryStatusADDED {
-			s.added = append(s.added, manifest.EntryOfManifest(e))
+			s.added = append(s.added, manifest.EntryOf(e))
 		} else {
-			s.removed = append(s.removed, manifest.EntryOfManifest(e))
+			s.removed = append(s.removed, manifest.EntryOf(e))
 		}
 	})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
@@ -24,7 +23,7 @@ func TestCollectKeepsTermFilters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range manifest.DecodeTerms(e.Path, e.Terms) {
+		for _, f := range e.TermRuns() {
 			at := tbl.VaultFolder() + f.Object
 			if !slices.Contains(byRoot, at) {
 				objects = append(objects, at)

@@ -278,8 +278,12 @@ func (t *Table) findJob(branch, id string) *table.Snapshot {
 
 func findJob(meta table.Metadata, branch, id string) *table.Snapshot {
 	for s := meta.SnapshotByName(cmp.Or(branch, table.MainBranch)); s != nil; {
-		if s.Summary != nil && manifest.HasJob(s.Summary.Properties, id) {
-			return s
+		if s.Summary != nil {
+			for job := range manifest.JobsOf(s.Summary.Properties) {
+				if job == id {
+					return s
+				}
+			}
 		}
 		if s.ParentSnapshotID == nil {
 			return nil

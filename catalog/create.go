@@ -48,7 +48,7 @@ type tableParts struct {
 }
 
 func (c *Catalog) parts(name Name, o *CreateOptions) (*tableParts, error) {
-	ice, notes, err := manifest.ToIceberg(o.Schema)
+	ice, notes, err := manifest.ToIceberg(o.Schema, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, name, err)
 	}

@@ -29,7 +29,8 @@ func (t *Table) describeOwn(ctx context.Context, url string, size int64) (*manif
 	if err != nil {
 		return nil, fmt.Errorf("reading back: %w", err)
 	}
-	return manifest.Describe(ctx, shard, ids)
+	e, _, err := manifest.Describe(ctx, shard, ids)
+	return e, err
 }
 
 // DescribeRoot makes the entry of a root in the table's folder from the bytes that were read back of it. It asks
@@ -53,7 +54,7 @@ func (t *Table) describeBytes(ctx context.Context, url string, root []byte) (*ma
 	if err != nil {
 		return nil, nil, err
 	}
-	return manifest.DescribeAll(ctx, opened, ids)
+	return manifest.Describe(ctx, opened, ids)
 }
 
 // DescribeMerged is DescribeRoot of a root that refers to objects which others wrote. inputs are the live shards whose stripes it has, all of them in

@@ -19,14 +19,14 @@ func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
 	return t.alter(ctx, func(a *alteration) error {
 		last := t.ice.Metadata().LastColumnID()
 		for _, m := range t.missingFields(s) {
-			more, notes, err := manifest.ToIcebergFrom(&schema.Schema{Fields: []*schema.Node{m.field}}, last)
+			more, notes, err := manifest.ToIceberg(&schema.Schema{Fields: []*schema.Node{m.field}}, last)
 			if err != nil {
 				return fmt.Errorf("%w: %w", ErrInvalid, err)
 			}
-			last = iceberg.NewSchema(0, more...).HighestFieldID()
+			last = more.HighestFieldID()
 			maps.Copy(a.notes, notes)
 			if m.parent == 0 {
-				a.fields = append(a.fields, more...)
+				a.fields = append(a.fields, more.Fields()...)
 				continue
 			}
 			err = a.field(m.parent, func(f *iceberg.NestedField) error {
@@ -34,7 +34,7 @@ func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
 				if !ok {
 					return fmt.Errorf("%w: field %q is of type %s: members are added to structs", ErrInvalid, f.Name, f.Type)
 				}
-				f.Type = &iceberg.StructType{FieldList: append(slices.Clone(of.FieldList), more...)}
+				f.Type = &iceberg.StructType{FieldList: append(slices.Clone(of.FieldList), more.Fields()...)}
 				return nil
 			})
 			if err != nil {
@@ -71,6 +71,6 @@ func (t *Table) missingFields(s *schema.Schema) (out []missingField) {
 			}
 		}
 	}
-	visit(manifest.Columns(s), 0)
+	visit(s.Columns(), 0)
 	return out
 }

@@ -65,7 +65,7 @@ func snapshotOf(s *table.Snapshot, refs []string, current bool) Snapshot {
 	if s.Summary != nil {
 		out.Operation, out.Summary = string(s.Summary.Operation), s.Summary.Properties
 		out.JobID = s.Summary.Properties[manifest.JobIDKey]
-		if jobs := manifest.JobsOf(s.Summary.Properties); len(jobs) > 1 {
+		if jobs := slices.Collect(manifest.JobsOf(s.Summary.Properties)); len(jobs) > 1 {
 			out.MoreJobIDs = jobs[1:]
 		}
 	}
@@ -146,7 +146,7 @@ func (t *Table) columnInfo(f iceberg.NestedField) ColumnInfo {
 	if n == nil {
 		return c
 	}
-	c.Type = manifest.TypeName(n)
+	c.Type = n.BareType()
 	for _, child := range n.Children {
 		if below, ok := t.schema.Iceberg.FindFieldByID(t.schema.IDs[child.ID]); ok {
 			c.Children = append(c.Children, t.columnInfo(below))

@@ -218,14 +218,14 @@ func (t *Table) projectSource(s *schema.Schema) (*projection, error) {
 	if err := t.schema.Check(s, ids); err != nil {
 		return nil, err
 	}
-	for _, f := range manifest.Columns(s) {
+	for _, f := range s.Columns() {
 		if ids[f.ID] == 0 {
 			return nil, fmt.Errorf("%w: the table has no column %q; columns: %s", manifest.ErrSchema, f.Name,
 				suggestNames(f.Name, fieldNames(t.schema.Shard.Fields)))
 		}
 	}
 	lost := ""
-	(&schema.Schema{Fields: manifest.Columns(s)}).Walk(func(path string, n *schema.Node) bool {
+	(&schema.Schema{Fields: s.Columns()}).Walk(func(path string, n *schema.Node) bool {
 		if ids[n.ID] == 0 {
 			lost = path
 		}

@@ -25,7 +25,7 @@ func (j *Job) joinTerms(ctx context.Context, entries []*manifest.Entry) {
 	}
 	x := &termJoiner{job: j, policy: urlresolve.Policy{Allow: allow}, runs: make([][]manifest.TermFilter, len(entries)), changed: map[int]bool{}}
 	for i, e := range entries {
-		x.runs[i] = manifest.DecodeTerms(e.Path, e.Terms)
+		x.runs[i] = e.TermRuns()
 		for k := range x.runs[i] {
 			x.note(e.Path, i, k)
 		}
@@ -41,7 +41,7 @@ func (j *Job) joinTerms(ctx context.Context, entries []*manifest.Entry) {
 	}
 	for i, e := range entries {
 		if x.changed[i] {
-			e.Terms = manifest.EncodeTerms(e.Path, manifest.TogetherTerms(x.runs[i]))
+			e.SetTermRuns(x.runs[i])
 		}
 	}
 }

@@ -241,7 +241,7 @@ func (b *keyIndexBuild) covered(ctx context.Context) (fresh []*manifest.Entry, e
 // names opens the roots of shards that the index does not cover, and finds what it knows of their stripes.
 func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) error {
 	type named struct {
-		stripes []manifest.RowsID
+		stripes [][16]byte
 		rows    []uint64
 	}
 	all := make([]named, len(fresh))
@@ -258,9 +258,10 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 		for _, s := range shard.Stripes() {
 			all[i].rows = append(all[i].rows, s.Records)
 		}
-		stripes, _, ok, err := manifest.StripeRows(ctx, shard)
+		stripes, err := shard.StripeRows(ctx)
+		unnamed := len(stripes) == 0
 		for k := range shard.Stripes() {
-			if !ok { // of values that lie in the root: known by its name alone, until it has another
+			if unnamed { // of values that lie in the root: known by its name alone, until it has another
 				stripes = append(stripes[:k], xxh3.HashString128(fmt.Sprintf("stripe %d of %s", k, e.Path)).Bytes())
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/google/uuid"
 
-	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -54,7 +54,7 @@ func integerLiterals(n *schema.Node, a arrow.Array) (func(int) iceberg.Literal, 
 	switch {
 	case n.Basic == schema.DateTime:
 		return func(i int) iceberg.Literal {
-			return iceberg.TimestampLiteral(manifest.MicrosOfTicks(int64(get(i).bits), false))
+			return iceberg.TimestampLiteral(shardfmt.DateTime(get(i).bits).UnixMicro(false))
 		}, nil
 	case n.Basic == schema.Int64 && !n.Signed:
 		return func(i int) iceberg.Literal {

@@ -34,12 +34,12 @@ func parsePartition(fields []string, ts *manifest.TableSchema) (*iceberg.Partiti
 		id := ts.IDs[n.ID]
 		typ, ok := ts.Iceberg.FindTypeByID(id)
 		if !ok || !transform.CanTransform(typ) {
-			return nil, fmt.Errorf("%w: partition %q: %s does not apply to %s", ErrInvalid, text, transform, manifest.TypeName(n))
+			return nil, fmt.Errorf("%w: partition %q: %s does not apply to %s", ErrInvalid, text, transform, n.BareType())
 		}
 		if _, ok := transform.ResultType(typ).(iceberg.DecimalType); ok {
 			if decimal != "" {
 				return nil, fmt.Errorf("%w: partition %q: Iceberg's manifests can hold one partition field with values of type %s, and %q is one; use bucket(N, %s)",
-					ErrInvalid, text, manifest.TypeName(n), decimal, column)
+					ErrInvalid, text, n.BareType(), decimal, column)
 			}
 			decimal = text
 		}
@@ -73,12 +73,12 @@ func partitionSource(ts *manifest.TableSchema, column string) (*schema.Node, err
 	}
 	for _, parent := range pathTo(ts.Shard.Fields, n) {
 		if parent != n && parent.Basic != schema.Struct {
-			return nil, fmt.Errorf("column %q is in a %s; partition fields are top-level columns or members of structs", column, manifest.TypeName(parent))
+			return nil, fmt.Errorf("column %q is in a %s; partition fields are top-level columns or members of structs", column, parent.BareType())
 		}
 	}
 	typ, _ := ts.Iceberg.FindTypeByID(ts.IDs[n.ID])
 	if _, text := typ.(iceberg.StringType); n.Basic >= schema.List || text && n.Basic != schema.String {
-		return nil, fmt.Errorf("column %q is of type %s, which can't be a partition field", column, manifest.TypeName(n))
+		return nil, fmt.Errorf("column %q is of type %s, which can't be a partition field", column, n.BareType())
 	}
 	return n, nil
 }

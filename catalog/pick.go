@@ -177,7 +177,7 @@ func (t *Table) addedBy(ctx context.Context, s *table.Snapshot) ([]*manifest.Ent
 	var out []*manifest.Entry
 	err := t.ownEntries(ctx, s, func(e iceberg.ManifestEntry) {
 		if e.Status() == iceberg.EntryStatusADDED {
-			out = append(out, manifest.EntryOfManifest(e))
+			out = append(out, manifest.EntryOf(e))
 		}
 	})
 	return out, err

@@ -171,8 +171,8 @@ func (t *Table) schemaByID(id int) (*manifest.TableSchema, error) {
 	}
 	for _, sc := range t.ice.Metadata().Schemas() {
 		if sc.ID == id {
-			notes, err := manifest.ParseTypeNotes(t.ice.Properties()[manifest.TypesProperty])
-			if err != nil {
+			var notes manifest.TypeNotes
+			if err := notes.Decode(t.ice.Properties()[manifest.TypesProperty]); err != nil {
 				return nil, err
 			}
 			s := manifest.NewTableSchema(sc, notes)

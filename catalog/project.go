@@ -90,8 +90,8 @@ func (p *projection) adapt(a arrow.Array, from, to *schema.Node) (arrow.Array, e
 	case from.Basic == schema.List && to.Basic == schema.List, from.Basic == schema.Map && to.Basic == schema.Map,
 		from.Basic == schema.FixedSizeList && to.Basic == schema.FixedSizeList:
 		return p.adaptList(a, from, to)
-	case from.Basic == schema.Union || to.Basic == schema.Union || !manifest.Promotable(from, to):
-		return nil, fmt.Errorf("%w: field %q of type %s as %s", manifest.ErrSchema, from.Name, manifest.TypeName(from), manifest.TypeName(to))
+	case from.Basic == schema.Union || to.Basic == schema.Union || !from.WidensTo(to):
+		return nil, fmt.Errorf("%w: field %q of type %s as %s", manifest.ErrSchema, from.Name, from.BareType(), to.BareType())
 	}
 	return widen(a, want)
 }

@@ -450,7 +450,7 @@ func (c *Catalog) commitOf(ctx context.Context, uuid string, meta table.Metadata
 		return unknownCommit, nil
 	}
 	all := failedCommit
-	for _, job := range manifest.JobsOf(s.Summary.Properties) { // more than one where appends share a snapshot
+	for job := range manifest.JobsOf(s.Summary.Properties) { // more than one where appends share a snapshot
 		shown, err := c.commitOfJob(ctx, uuid, job, s)
 		if err != nil || shown == provenCommit {
 			return shown, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/apache/iceberg-go/table"
@@ -86,7 +87,7 @@ func TestCommitOfSharedSnapshot(t *testing.T) {
 	properties := snapshot.Summary.Properties
 	shared := maps.Clone(properties)
 	shared["shardcat.more-job-ids"] = "two"
-	if jobs := manifest.JobsOf(shared); len(jobs) != 2 {
+	if jobs := slices.Collect(manifest.JobsOf(shared)); len(jobs) != 2 {
 		t.Fatal(jobs)
 	}
 	meta := &sharedState{tbl.ice.Metadata(), *snapshot}

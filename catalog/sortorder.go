@@ -12,7 +12,6 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
-	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -110,7 +109,7 @@ func sortOrder(keys []OrderKey, s *schema.Schema, id func(n *schema.Node, column
 		}
 		if n.IsDecimal() || n.IsDynamic() || n.Basic >= schema.List {
 			return table.SortOrder{}, fmt.Errorf("%w: sort order: column %q is of type %s, which other engines order differently or not at all",
-				ErrInvalid, k.Column, manifest.TypeName(n))
+				ErrInvalid, k.Column, n.BareType())
 		}
 		f := table.SortField{
 			SourceIDs: []int{id(n, k.Column)}, Transform: iceberg.IdentityTransform{}, Direction: table.SortASC, NullOrder: table.NullsLast,

@@ -84,7 +84,7 @@ type gathered struct {
 
 // add lists a column and the members of a struct.
 func (g *gathering) add(n *schema.Node, path string) {
-	g.columns = append(g.columns, &gathered{node: n, path: path, sum: shardfmt.NewStatistics(n), out: ColumnStatistics{Name: path, Type: manifest.TypeName(n)}})
+	g.columns = append(g.columns, &gathered{node: n, path: path, sum: shardfmt.NewStatistics(n), out: ColumnStatistics{Name: path, Type: n.BareType()}})
 	if n.Basic == schema.Struct {
 		for _, c := range n.Children {
 			g.add(c, path+"."+schema.JoinPath(c.Name))

@@ -70,15 +70,15 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if !ok {
 		return fmt.Errorf("table %s: its location %s can't be written", t.name, ice.Location())
 	}
-	notes, err := manifest.ParseTypeNotes(ice.Properties()[manifest.TypesProperty])
-	if err != nil {
+	var notes manifest.TypeNotes
+	if err := notes.Decode(ice.Properties()[manifest.TypesProperty]); err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	if inner, ok := writable.(*metadataIO); ok {
 		writable = &tableIO{inner, t.cat.metadataPlaces(ice.MetadataLocation())}
 	}
-	names, err := manifest.ParseAdoptedNames(ice.Properties()[adoptedNamesProperty])
-	if err != nil {
+	var names manifest.AdoptedNames
+	if err := names.Decode(ice.Properties()[adoptedNamesProperty]); err != nil {
 		return fmt.Errorf("table %s: property %s: %w", t.name, adoptedNamesProperty, err)
 	}
 	t.ice, t.fs, t.schema = ice, writable, manifest.NewTableSchema(ice.Schema(), notes)

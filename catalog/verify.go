@@ -333,7 +333,7 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 		default:
 			existing++
 		}
-		entry := manifest.EntryOfManifest(e)
+		entry := manifest.EntryOf(e)
 		live.add(entry)
 		v.shards[entry.Path] = entry
 	}

@@ -91,7 +91,7 @@ func (t *Table) describeShard(ctx context.Context, client *blobio.Client, path s
 	if err != nil {
 		return nil, nil, err
 	}
-	return manifest.DescribeAll(ctx, shard, ids)
+	return manifest.Describe(ctx, shard, ids)
 }
 
 // differences lists where an entry states other things than its shard.

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -28,7 +28,7 @@ func manyColumns(columns int) *schema.Schema {
 // TestTooManyColumnsAreRefusedAtOnce: a table whose manifests could not be written is not made, nor does one grow so wide.
 func TestTooManyColumnsAreRefusedAtOnce(t *testing.T) {
 	c := newGround(t).open(nil, nil)
-	if _, err := c.Create(t.Context(), Name{Table: "wide"}, CreateOptions{Schema: manyColumns(20_000), CreateNamespace: true}); !errors.Is(err, ErrInvalid) || !errors.Is(err, manifest.ErrTooManyColumns) {
+	if _, err := c.Create(t.Context(), Name{Table: "wide"}, CreateOptions{Schema: manyColumns(20_000), CreateNamespace: true}); !errors.Is(err, ErrInvalid) || !strings.Contains(fmt.Sprint(err), "too many columns") {
 		t.Errorf("created: %v", err)
 	}
 	if _, err := c.Load(t.Context(), Name{Table: "wide"}); !errors.Is(err, ErrNotFound) {
@@ -38,7 +38,7 @@ func TestTooManyColumnsAreRefusedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tbl.AddColumns(t.Context(), manyColumns(20_000)); !errors.Is(err, manifest.ErrTooManyColumns) {
+	if err := tbl.AddColumns(t.Context(), manyColumns(20_000)); !strings.Contains(fmt.Sprint(err), "too many columns") {
 		t.Errorf("extended: %v", err)
 	}
 	if n := len(tbl.Schema().Fields); n != 10 {

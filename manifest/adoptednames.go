@@ -13,16 +13,17 @@ import (
 // are members of (0 for columns) and the name, the field id, 0 for a field that was no column when its shard was adopted.
 type AdoptedNames map[int]map[string]int
 
-// ParseAdoptedNames reads what Encode wrote; nil for "", of a table that has adopted no shard without field ids.
-func ParseAdoptedNames(text string) (AdoptedNames, error) {
+// Decode reads what Encode wrote: nil for "", of a table that has adopted no shard without field ids.
+func (a *AdoptedNames) Decode(text string) error {
+	*a = nil
 	if text == "" {
-		return nil, nil
+		return nil
 	}
-	names := AdoptedNames{}
-	if err := json.Unmarshal([]byte(text), &names); err != nil {
-		return nil, fmt.Errorf("names of adopted shards: %w", err)
+	*a = AdoptedNames{}
+	if err := json.Unmarshal([]byte(text), a); err != nil {
+		return fmt.Errorf("names of adopted shards: %w", err)
 	}
-	return names, nil
+	return nil
 }
 
 // Encode is the text of names, "" for nil.
@@ -107,5 +108,5 @@ func (a AdoptedNames) NoteLacking(s *schema.Schema, ids []int) {
 			}
 		}
 	}
-	visit(Columns(s), 0)
+	visit(s.Columns(), 0)
 }

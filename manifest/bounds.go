@@ -124,20 +124,7 @@ func timeBound(v any, upper bool) []byte {
 	if !ok || u > math.MaxInt64 {
 		return nil
 	}
-	return appendLong(MicrosOfTicks(int64(u), upper))
-}
-
-// MicrosOfTicks converts ticks since year 1 to microseconds since 1970, rounded down, or up if ceil.
-func MicrosOfTicks(ticks int64, ceil bool) int64 {
-	since := ticks - epochTicks
-	micros := since / ticksPerMicro
-	switch rest := since % ticksPerMicro; {
-	case rest < 0 && !ceil:
-		micros--
-	case rest > 0 && ceil:
-		micros++
-	}
-	return micros
+	return appendLong(shardfmt.DateTime(u).UnixMicro(upper))
 }
 
 // ticksOfMicros converts microseconds since 1970 to ticks since year 1.

@@ -14,17 +14,11 @@ import (
 
 // Describe makes the entry of an opened shard from its metadata alone; ids are the Iceberg field ids by node
 // number of its schema, 0 for a node that is not a column (see MapShard). Partition and flags that the metadata
-// don't contain (Adopted, DraftWire) are the caller's to set.
+// don't contain (Adopted, DraftWire) are the caller's to set. objects are those that the root refers to, itself left out,
+// each with the least size it must have: the end of the last range that a buffer has there.
 //
 // Statistics that do not cover the whole shard are left out, never guessed.
-func Describe(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry, error) {
-	e, _, err := DescribeAll(ctx, shard, ids)
-	return e, err
-}
-
-// DescribeAll is Describe that also gives the objects which the root refers to, itself left out, each with the
-// least size it must have: the end of the last range that a buffer has there.
-func DescribeAll(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry, map[string]int64, error) {
+func Describe(ctx context.Context, shard *shardfmt.Shard, ids []int) (e *Entry, objects map[string]int64, err error) {
 	s, err := shard.Schema(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -32,7 +26,7 @@ func DescribeAll(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry,
 	if len(ids) != int(s.Count) {
 		return nil, nil, fmt.Errorf("manifest: %d field IDs for the %d nodes of %s", len(ids), s.Count, shard.URL())
 	}
-	e := &Entry{Path: shard.URL(), Format: Format, Records: int64(shard.Records() - shard.Deleted()), Columns: make(map[int]Column, len(ids))}
+	e = &Entry{Path: shard.URL(), Format: Format, Records: int64(shard.Records() - shard.Deleted()), Columns: make(map[int]Column, len(ids))}
 	if shard.Deleted() > shard.Records() || e.Records < 0 {
 		return nil, nil, corrupt.Locate(corrupt.At(-1, "%d of %d records are deleted", shard.Deleted(), shard.Records()), shard.URL(), 0)
 	}
@@ -46,7 +40,7 @@ func DescribeAll(ctx context.Context, shard *shardfmt.Shard, ids []int) (*Entry,
 	e.FilterObjects, e.FilterBytes = summary.FilterObjects, summary.FilterBytes
 	private(&e.Private, shard, summary)
 	e.Shape = Shape(s, ids)
-	e.Terms = EncodeTerms(e.Path, termFilters(e.Path, summary.TermFilters, ids))
+	e.SetTermRuns(termFilters(e.Path, summary.TermFilters, ids))
 	d := describer{fields: summary.Fields, ids: ids, entry: e, deleted: shard.Deleted() > 0}
 	for _, f := range s.Fields {
 		d.field(f, scope{expected: shard.Records(), whole: true, bounded: true})

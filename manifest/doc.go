@@ -37,7 +37,7 @@
 //	2147480013  ranges of these objects that a column takes on average, rounded up; absent in entries of older versions
 //	2147480014  term filters: lower = their objects, upper = the bytes of these, which are among those of indexes; absent in entries of
 //	            older versions, and without any
-//	2147480009  lower: where the term filters of its stripes lie, see EncodeTerms
+//	2147480009  lower: where the term filters of its stripes lie, see Entry.TermRuns
 //
 // The block ends at 2147480063; Iceberg reserves ids from 2147483447 on for itself. A reader that does not know
 // an id ignores it; a shard that lacks one (a foreign Parquet file) has the zero value.

@@ -31,7 +31,7 @@ type Entry struct {
 	// SortOrderID is the order in which the rows lie, 0 for none.
 	SortOrderID int
 	Private
-	// Terms leads to the term filters of the shard's stripes, see DecodeTerms. Entries that were read with some columns only
+	// Terms leads to the term filters of the shard's stripes, see TermRuns. Entries that were read with some columns only
 	// have none.
 	Terms string
 	// Rows names the shard's rows, see RowsID. Entries that were read with some columns only have none.
@@ -58,8 +58,8 @@ type Column struct {
 // IsShard reports whether the entry is a shard; the name of the format is compared without regard to case.
 func (e *Entry) IsShard() bool { return strings.EqualFold(e.Format, Format) }
 
-// EntryOf reads an entry from a data file.
-func EntryOf(f iceberg.DataFile) *Entry {
+// entryOfFile reads an entry from a data file.
+func entryOfFile(f iceberg.DataFile) *Entry {
 	lower, upper := f.LowerBoundValues(), f.UpperBoundValues()
 	e := entryOf(f, lower, upper)
 	e.Columns = columnsOf(f, lower, upper)
@@ -96,9 +96,9 @@ func entryOf(f iceberg.DataFile, lower, upper map[int][]byte) *Entry {
 	return e
 }
 
-// EntryOfManifest is EntryOf with the sequence number and snapshot of the manifest's entry.
-func EntryOfManifest(m iceberg.ManifestEntry) *Entry {
-	e := EntryOf(m.DataFile())
+// EntryOf reads an entry of a manifest.
+func EntryOf(m iceberg.ManifestEntry) *Entry {
+	e := entryOfFile(m.DataFile())
 	e.Sequence, e.SnapshotID = m.SequenceNum(), m.SnapshotID()
 	return e
 }

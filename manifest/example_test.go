@@ -14,7 +14,7 @@ func ExampleToIceberg() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ice, notes, err := manifest.ToIceberg(s)
+	ice, notes, err := manifest.ToIceberg(s, 0)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,18 +12,18 @@ func FuzzTableProperties(f *testing.F) {
 	nodes, _ := every()
 	s := &schema.Schema{Fields: nodes}
 	s.Number()
-	_, notes, err := ToIceberg(s)
+	_, notes, err := ToIceberg(s, 0)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(notes.Encode())
 	f.Add(`{"1":{"type":"Int8","size":18446744073709551615}}`)
 	f.Fuzz(func(t *testing.T, types string) {
-		notes, err := ParseTypeNotes(types)
-		if err != nil {
+		var notes TypeNotes
+		if notes.Decode(types) != nil {
 			return
 		}
-		ice, _, err := ToIceberg(s)
+		ice, _, err := ToIceberg(s, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

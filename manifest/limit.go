@@ -12,8 +12,8 @@ import (
 // readers of Avro take no larger value there. Short names of plain columns make it some 17,800 columns.
 const maxSchemaBytes = 1 << 20
 
-// ErrTooManyColumns is a schema of more than 1 MiB as Iceberg's JSON.
-var ErrTooManyColumns = errors.New("too many columns for a table")
+// errTooManyColumns is a schema of more than 1 MiB as Iceberg's JSON.
+var errTooManyColumns = errors.New("too many columns for a table")
 
 // CheckSize refuses a schema that no manifest could carry.
 func CheckSize(s *iceberg.Schema) error {
@@ -23,7 +23,7 @@ func CheckSize(s *iceberg.Schema) error {
 	}
 	if len(text) > maxSchemaBytes {
 		return fmt.Errorf("%w: the schema of %d columns takes %d bytes of the %d that a manifest holds (some 17,800 columns with short names): leave some out with a --schema that names those to keep and --unknown-fields drop, or keep objects with many keys whole as Dynamic",
-			ErrTooManyColumns, s.NumFields(), len(text), maxSchemaBytes)
+			errTooManyColumns, s.NumFields(), len(text), maxSchemaBytes)
 	}
 	return nil
 }

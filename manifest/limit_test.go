@@ -33,7 +33,7 @@ func TestSchemasAreRefusedWhereManifestsEnd(t *testing.T) {
 	if _, err := iceberg.NewManifestWriter(2, io.Discard, *iceberg.UnpartitionedSpec, sized(high), 1); err == nil {
 		t.Errorf("%d columns are refused and could be written", high)
 	}
-	if err := CheckSize(sized(high)); !errors.Is(err, ErrTooManyColumns) {
+	if err := CheckSize(sized(high)); !errors.Is(err, errTooManyColumns) {
 		t.Errorf("%d columns: %v", high, err)
 	}
 }

@@ -71,7 +71,7 @@ func otherwise(fs io.IO, m iceberg.ManifestFile, p *Projection, yield func(*Entr
 		if raw.Status() == iceberg.EntryStatusDELETED {
 			continue
 		}
-		e := EntryOfManifest(raw)
+		e := EntryOf(raw)
 		if p != nil && p.Keep == nil {
 			e = e.brief(p.Columns)
 		} else if p != nil && !p.Keep(e) {

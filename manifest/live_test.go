@@ -282,7 +282,7 @@ func BenchmarkLiveEntries(b *testing.B) {
 				b.Fatal(err)
 			}
 			for _, e := range read {
-				EntryOfManifest(e)
+				EntryOf(e)
 			}
 		},
 	} {

@@ -104,7 +104,7 @@ func (t *TableSchema) ByNewName(s *schema.Schema) []int {
 
 func (t *TableSchema) pair(s *schema.Schema, p *pairing) []int {
 	p.TableSchema, p.ids = t, make([]int, s.Count)
-	p.fields(Columns(s), t.Shard.Fields, 0)
+	p.fields(s.Columns(), t.Shard.Fields, 0)
 	return p.ids
 }
 
@@ -192,8 +192,8 @@ func (t *TableSchema) checkTypes(s *schema.Schema, ids []int) (have map[int]bool
 			return nil
 		}
 		have[ids[n.ID]] = true
-		if !Promotable(n, c) {
-			return fmt.Errorf("%w: field %q is %s, the table's column is %s", ErrSchema, n.Name, TypeName(n), TypeName(c))
+		if !n.WidensTo(c) {
+			return fmt.Errorf("%w: field %q is %s, the table's column is %s", ErrSchema, n.Name, n.BareType(), c.BareType())
 		}
 		return nil
 	})
@@ -210,43 +210,4 @@ func walk(nodes []*schema.Node, visit func(*schema.Node) error) error {
 		}
 	}
 	return nil
-}
-
-// Promotable reports whether every value of a shard's field is a value of the column: the types are equal, or the
-// column's is a wider integer or float.
-func Promotable(field, column *schema.Node) bool {
-	switch {
-	case field.Basic.IsInteger() && column.Basic.IsInteger():
-		if field.IsTimeSpan() || column.IsTimeSpan() {
-			return field.IsTimeSpan() && column.IsTimeSpan() || field.Ext == nil
-		}
-		wider := column.Basic > field.Basic
-		if field.Signed == column.Signed {
-			return wider || column.Basic == field.Basic
-		}
-		return wider && column.Signed
-	case field.Basic == schema.Float32 && column.Basic == schema.Float64:
-		return true
-	}
-	return field.Basic == column.Basic && field.IsDecimal() == column.IsDecimal() &&
-		field.IsDynamic() == column.IsDynamic() && sameSize(field, column)
-}
-
-func sameSize(a, b *schema.Node) bool {
-	return a.Basic == schema.Guid || a.FixedSize == b.FixedSize
-}
-
-// TypeName is the type of n in one word, for errors and listings.
-func TypeName(n *schema.Node) string {
-	switch {
-	case n.IsTimeSpan():
-		return "TimeSpan"
-	case n.IsDecimal():
-		return "Decimal"
-	case n.IsDynamic():
-		return "Dynamic"
-	case n.Basic.IsInteger() && !n.Signed:
-		return "U" + n.Basic.String()
-	}
-	return n.Basic.String()
 }

@@ -99,7 +99,7 @@ func TestPromotable(t *testing.T) {
 	} {
 		from, to, _ := strings.Cut(pair, " ")
 		s := parsed(t, "a: "+from+", b: "+to)
-		if got := Promotable(s.Fields[0], s.Fields[1]); got != want {
+		if got := s.Fields[0].WidensTo(s.Fields[1]); got != want {
 			t.Errorf("%s: %v", pair, got)
 		}
 	}
@@ -145,7 +145,7 @@ func TestShardsOfATableAreMappedAndDescribed(t *testing.T) {
 		if err != nil || !slices.Equal(ids, c.want) {
 			t.Fatalf("%s: ids %v, %v", url, ids, err)
 		}
-		e, objects, err := DescribeAll(t.Context(), root, ids)
+		e, objects, err := Describe(t.Context(), root, ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestShardsOfATableAreMappedAndDescribed(t *testing.T) {
 		if len(e.Columns) != 4 || e.Records != 2 || e.Objects != int64(len(objects)+1) || objects[url] != 0 || e.Flags&Foreign != 0 != (c.stored == nil) {
 			t.Errorf("%s: entry %+v, objects %v", url, e, objects)
 		}
-		if _, err := Describe(t.Context(), root, ids[:3]); err == nil || !strings.Contains(err.Error(), "3 field IDs for the 4 nodes") {
+		if _, _, err := Describe(t.Context(), root, ids[:3]); err == nil || !strings.Contains(err.Error(), "3 field IDs for the 4 nodes") {
 			t.Errorf("%s: with too few ids: %v", url, err)
 		}
 	}

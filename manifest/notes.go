@@ -38,22 +38,22 @@ func (n TypeNotes) Encode() string {
 	return string(text)
 }
 
-// ParseTypeNotes reads TypesProperty; "" is no notes.
-func ParseTypeNotes(text string) (TypeNotes, error) {
+// Decode reads TypesProperty; "" is no notes.
+func (n *TypeNotes) Decode(text string) error {
+	*n = nil
 	if text == "" {
-		return nil, nil
+		return nil
 	}
-	var n TypeNotes
-	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		return nil, fmt.Errorf("manifest: table property %s: %w", TypesProperty, err)
+	if err := json.Unmarshal([]byte(text), n); err != nil {
+		return fmt.Errorf("manifest: table property %s: %w", TypesProperty, err)
 	}
-	return n, nil
+	return nil
 }
 
 // NotesFor makes the notes of a shard schema whose columns were mapped to the fields of t, in order.
 func NotesFor(s *schema.Schema, t *iceberg.Schema) (TypeNotes, error) {
 	notes := TypeNotes{}
-	err := pairFields(Columns(s), t, func(n *schema.Node, id int) {
+	err := pairFields(s.Columns(), t, func(n *schema.Node, id int) {
 		f, _ := t.FindFieldByID(id)
 		if back := primitiveNode(f.Type); !sameType(n, back) || len(n.Aliases) > 0 {
 			notes[id] = noteOf(n)

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/internal/literal"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -32,7 +33,7 @@ func ticksOf(t *testing.T, text string) int64 {
 func partitioned(spec iceberg.PartitionSpec, ticks int64) map[int]any {
 	tuple := map[int]any{}
 	for _, f := range spec.Fields() {
-		v := f.Transform.Apply(iceberg.Optional[iceberg.Literal]{Val: iceberg.TimestampLiteral(MicrosOfTicks(ticks, false)), Valid: true})
+		v := f.Transform.Apply(iceberg.Optional[iceberg.Literal]{Val: iceberg.TimestampLiteral(shardfmt.DateTime(ticks).UnixMicro(false)), Valid: true})
 		tuple[f.FieldID] = nil
 		if v.Valid {
 			tuple[f.FieldID] = v.Val.Any()

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
+
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
@@ -104,7 +105,7 @@ func (s *stager) withoutRemoved(m iceberg.ManifestFile, left, added map[string]b
 		if path := e.DataFile().FilePath(); left[path] {
 			delete(left, path)
 			gone[i] = true
-			s.totals.remove(EntryOf(e.DataFile()))
+			s.totals.remove(entryOfFile(e.DataFile()))
 		}
 		stays = stays || !gone[i]
 	}

@@ -1,13 +1,10 @@
 package manifest
 
 import (
-	"context"
 	"encoding/binary"
 	"path"
 
 	"github.com/zeebo/xxh3"
-
-	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // RowsID names rows by where their bytes lie: the rows of a stripe, or those of a shard, which are its stripes' in their order. A deletion or
@@ -22,16 +19,6 @@ func rowsOf(stripes []RowsID) RowsID {
 		b = append(b, stripes[i][:]...)
 	}
 	return xxh3.Hash128(b).Bytes()
-}
-
-// StripeRows names the rows of each stripe of an opened shard, and those of the shard. ok is false if a stripe's have no name.
-func StripeRows(ctx context.Context, shard *shardfmt.Shard) (stripes []RowsID, all RowsID, ok bool, err error) {
-	rows, err := shard.StripeRows(ctx)
-	if err != nil || len(rows) == 0 {
-		return nil, all, false, err
-	}
-	stripes = rowsIDs(rows)
-	return stripes, rowsOf(stripes), true, nil
 }
 
 func rowsIDs(rows [][16]byte) []RowsID {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/manifest/internal/avrofile"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -77,7 +78,7 @@ func TestBytesOfBounds(t *testing.T) {
 		}
 	}
 	for ticks, want := range map[int64][2]int64{0: {0, 0}, 1: {0, 1}, 9: {0, 1}, 10: {1, 1}, 11: {1, 2}, -1: {-1, 0}, -9: {-1, 0}, -10: {-1, -1}, -11: {-2, -1}} {
-		if got := [2]int64{MicrosOfTicks(epochTicks+ticks, false), MicrosOfTicks(epochTicks+ticks, true)}; got != want {
+		if got := [2]int64{shardfmt.DateTime(epochTicks + ticks).UnixMicro(false), shardfmt.DateTime(epochTicks + ticks).UnixMicro(true)}; got != want {
 			t.Errorf("tick %d: %v, want %v", ticks, got, want)
 		}
 	}
@@ -483,7 +484,7 @@ func TestTermFiltersOfAnEntry(t *testing.T) {
 		"no filters":             {nil, 3, nil},
 		"two of the same stripe": {[]TermFilter{good(1, 1), change(good(1, 1), func(f *TermFilter) { f.Object = "data/y.amudai.filter" })}, 2, []int{0, 2}},
 	} {
-		e := &Entry{Path: termsRoot, Format: Format, Terms: EncodeTerms(termsRoot, c.filters), Private: Private{Stripes: c.stripes}}
+		e := &Entry{Path: termsRoot, Format: Format, Terms: encodeTerms(termsRoot, c.filters), Private: Private{Stripes: c.stripes}}
 		var got []int
 		for _, f := range ts.TermFilters(e, urlresolve.Policy{}) {
 			got = append(got, len(f))
@@ -508,7 +509,7 @@ func TestTermFiltersOfAnEntry(t *testing.T) {
 		"hashes":         change(good(1, 1), func(f *TermFilter) { f.Hash = true }),
 		"other fields":   change(good(1, 1), func(f *TermFilter) { f.Fields = hashes }),
 	} {
-		got := TogetherTerms([]TermFilter{a, b})
+		got := joinRuns([]TermFilter{a, b})
 		if want := 2; name == "behind" {
 			if len(got) != 1 || got[0].Count != 2 {
 				t.Errorf("%s: %+v", name, got)

@@ -169,14 +169,14 @@ func TestJobsOfASnapshot(t *testing.T) {
 	alone := b.commit(Change{Operation: table.OpAppend, JobID: "five", Add: []*Entry{fake(2)}})
 	none := b.commit(Change{Operation: table.OpAppend, Add: []*Entry{fake(3)}})
 	for id, want := range map[string]bool{"one": true, "two": true, "three": true, "four": true, "five": false, "thr": false, "two,three": false, "ree": false} {
-		if got := HasJob(s.Summary.Properties, id); got != want {
+		if got := hasJob(s, id); got != want {
 			t.Errorf("%s: %v", id, got)
 		}
 	}
-	if !HasJob(alone.Summary.Properties, "five") || HasJob(alone.Summary.Properties, "one") || HasJob(none.Summary.Properties, "one") {
+	if !hasJob(alone, "five") || hasJob(alone, "one") || hasJob(none, "one") {
 		t.Errorf("%v, %v", alone.Summary, none.Summary)
 	}
-	if got := JobsOf(s.Summary.Properties); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
+	if got := slices.Collect(JobsOf(s.Summary.Properties)); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
 		t.Errorf("%v", got)
 	}
 	for name, p := range map[string]map[string]string{"one job": alone.Summary.Properties, "none": none.Summary.Properties} {
@@ -246,7 +246,7 @@ func TestTermsOfLongEntries(t *testing.T) {
 	terms := someTerms()
 	terms[0].Object = "file:///elsewhere/x.amudai.filter"
 	e := fake(1)
-	e.Path, e.Terms = termsRoot, EncodeTerms(termsRoot, terms)
+	e.Path, e.Terms = termsRoot, encodeTerms(termsRoot, terms)
 	f, err := e.build(*iceberg.UnpartitionedSpec)
 	if err != nil {
 		t.Fatal(err)
@@ -289,14 +289,14 @@ func TestNamesThatColumnsHad(t *testing.T) {
 	if !reflect.DeepEqual(names, want) {
 		t.Errorf("%v, want %v", names, want)
 	}
-	again, err := ParseAdoptedNames(names.Encode())
-	if err != nil || !reflect.DeepEqual(again, want) {
+	var again, none AdoptedNames
+	if err := again.Decode(names.Encode()); err != nil || !reflect.DeepEqual(again, want) {
 		t.Errorf("%v, %v", again, err)
 	}
-	if got, err := ParseAdoptedNames(""); got != nil || err != nil || AdoptedNames(nil).Encode() != "" {
-		t.Errorf("of nothing: %v, %v", got, err)
+	if err := none.Decode(""); none != nil || err != nil || AdoptedNames(nil).Encode() != "" {
+		t.Errorf("of nothing: %v, %v", none, err)
 	}
-	if _, err := ParseAdoptedNames("{"); err == nil {
+	if err := none.Decode("{"); err == nil {
 		t.Error("a cut text was taken")
 	}
 }
@@ -321,7 +321,7 @@ func TestNotesThatFit(t *testing.T) {
 	}
 	span := parsed(t, "own: TimeSpan, bare: TimeSpan, plain: Int64")
 	span.Fields[0].Doc = "the user's"
-	made, notes, err := ToIceberg(span)
+	made, notes, err := ToIceberg(span, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,4 +338,8 @@ func TestNotesThatFit(t *testing.T) {
 			t.Errorf("%s: doc %q", n.Name, n.Doc)
 		}
 	}
+}
+
+func hasJob(s *table.Snapshot, id string) bool {
+	return slices.Contains(slices.Collect(JobsOf(s.Summary.Properties)), id)
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -23,30 +24,19 @@ const JobIDKey = "shardcat.job-id"
 // moreJobIDsKey is the snapshot property that names the further jobs of a snapshot that several appends share, separated by commas.
 const moreJobIDsKey = "shardcat.more-job-ids"
 
-// HasJob reports whether a snapshot with these properties was made by a job, alone or together with others.
-func HasJob(properties map[string]string, id string) bool {
-	if properties[JobIDKey] == id {
-		return true
-	}
-	for more := properties[moreJobIDsKey]; more != ""; {
-		var next string
-		if next, more, _ = strings.Cut(more, ","); next == id {
-			return true
+// JobsOf yields the jobs that made a snapshot with these properties: one, or several that share it.
+func JobsOf(properties map[string]string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if id := properties[JobIDKey]; id != "" && !yield(id) {
+			return
+		}
+		for more := properties[moreJobIDsKey]; more != ""; {
+			var id string
+			if id, more, _ = strings.Cut(more, ","); !yield(id) {
+				return
+			}
 		}
 	}
-	return false
-}
-
-// JobsOf are the jobs that made a snapshot with these properties.
-func JobsOf(properties map[string]string) []string {
-	var jobs []string
-	if id := properties[JobIDKey]; id != "" {
-		jobs = append(jobs, id)
-	}
-	if more := properties[moreJobIDsKey]; more != "" {
-		jobs = append(jobs, strings.Split(more, ",")...)
-	}
-	return jobs
 }
 
 // Errors of Stage.

@@ -72,7 +72,7 @@ func (b *bench) live() []*Entry {
 		}
 		for _, e := range entries {
 			if e.Status() != iceberg.EntryStatusDELETED {
-				out = append(out, EntryOfManifest(e))
+				out = append(out, EntryOf(e))
 			}
 		}
 	}

@@ -42,9 +42,9 @@ const (
 	maxTerms = 4 << 10
 )
 
-// EncodeTerms is what the entry of a root at url carries of its term filters, "" for none. An entry with more than maxTerms bytes is
+// encodeTerms is what the entry of a root at url carries of its term filters, "" for none. An entry with more than maxTerms bytes is
 // written without.
-func EncodeTerms(url string, all []TermFilter) string {
+func encodeTerms(url string, all []TermFilter) string {
 	if len(all) == 0 {
 		return ""
 	}
@@ -76,13 +76,20 @@ func EncodeTerms(url string, all []TermFilter) string {
 	return string(b)
 }
 
-// TogetherTerms makes one run of filters that lie one behind the other.
-func TogetherTerms(all []TermFilter) (out []TermFilter) {
+// joinRuns makes one run of filters that lie one behind the other.
+func joinRuns(all []TermFilter) (out []TermFilter) {
 	for _, f := range all {
 		out = appendRun(out, f)
 	}
 	return out
 }
+
+// TermRuns are the term filters of the entry as it carries them: runs of stripes whose filters lie side by side. It is nil if the entry has none.
+func (e *Entry) TermRuns() []TermFilter { return decodeTerms(e.Path, e.Terms) }
+
+// SetTermRuns changes the term filters of the entry; those that lie one behind the other become one run. An entry whose filters
+// would take more than 4 KiB carries none.
+func (e *Entry) SetTermRuns(runs []TermFilter) { e.Terms = encodeTerms(e.Path, joinRuns(runs)) }
 
 // InheritTerms leads the entry of a merged shard to the term filters that the entries of its inputs lead to, which a commit may have joined, instead of
 // those that its root names. The inputs are all that were merged, in their order and with all of their stripes; where the stripes don't add up, nothing changes.
@@ -90,7 +97,7 @@ func TogetherTerms(all []TermFilter) (out []TermFilter) {
 func (e *Entry) InheritTerms(inputs []*Entry, p urlresolve.Policy) {
 	stripes, theirs := int64(0), map[int][]TermFilter{} // by stripe, each of that stripe alone
 	for _, in := range inputs {
-		for _, r := range DecodeTerms(in.Path, in.Terms) {
+		for _, r := range in.TermRuns() {
 			object, err := urlresolve.Resolve(in.Path, r.Object, p)
 			if err != nil || int64(r.Stripe)+int64(r.Count) > in.Stripes {
 				continue
@@ -108,7 +115,7 @@ func (e *Entry) InheritTerms(inputs []*Entry, p urlresolve.Policy) {
 		return
 	}
 	var out []TermFilter
-	for _, r := range DecodeTerms(e.Path, e.Terms) {
+	for _, r := range e.TermRuns() {
 		for k := range r.Count {
 			x := r.only(k)
 			of := theirs[x.Stripe]
@@ -118,7 +125,7 @@ func (e *Entry) InheritTerms(inputs []*Entry, p urlresolve.Policy) {
 			out = appendRun(out, x)
 		}
 	}
-	e.Terms = EncodeTerms(e.Path, out)
+	e.SetTermRuns(out)
 }
 
 // only is the filter of the k-th stripe of a run.
@@ -129,7 +136,7 @@ func (f TermFilter) only(k int) TermFilter {
 
 // TermObjects are the objects that hold the term filters which a data file leads to, as far as p allows them.
 func TermObjects(f iceberg.DataFile, p urlresolve.Policy) (out []string) {
-	for _, x := range DecodeTerms(f.FilePath(), string(f.LowerBoundValues()[fieldTerms])) {
+	for _, x := range decodeTerms(f.FilePath(), string(f.LowerBoundValues()[fieldTerms])) {
 		if object, err := urlresolve.Resolve(f.FilePath(), x.Object, p); err == nil {
 			out = append(out, object)
 		}
@@ -137,8 +144,8 @@ func TermObjects(f iceberg.DataFile, p urlresolve.Policy) (out []string) {
 	return out
 }
 
-// DecodeTerms reads what EncodeTerms made for the same root; nil if it is anything else.
-func DecodeTerms(url, terms string) (out []TermFilter) {
+// decodeTerms reads what encodeTerms made for the same root; nil if it is anything else.
+func decodeTerms(url, terms string) (out []TermFilter) {
 	d := termsDecoder{rest: []byte(terms)}
 	if d.byte() != termsVersion || d.fixed() != xxh3.HashString(path.Base(url)) {
 		return nil
@@ -257,7 +264,7 @@ func appendRun(out []TermFilter, x TermFilter) []TermFilter {
 // TermFilters are the term filters of an entry's shard, stripe by stripe, in terms of the table's schema: nil if the entry has none.
 // Those that p refuses are left out.
 func (t *TableSchema) TermFilters(e *Entry, p urlresolve.Policy) [][]*index.TermFilter {
-	runs := DecodeTerms(e.Path, e.Terms)
+	runs := e.TermRuns()
 	if len(runs) == 0 || e.Stripes < 1 || e.Stripes > maxSiftedStripes {
 		return nil
 	}

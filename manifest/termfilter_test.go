@@ -24,30 +24,30 @@ func someTerms() []TermFilter {
 // something that can't be.
 func TestTermsOfAnEntry(t *testing.T) {
 	all := someTerms()
-	text := EncodeTerms(termsRoot, all)
-	if got := DecodeTerms(termsRoot, text); !reflect.DeepEqual(got, all) {
+	text := encodeTerms(termsRoot, all)
+	if got := decodeTerms(termsRoot, text); !reflect.DeepEqual(got, all) {
 		t.Errorf("%+v", got)
 	}
-	if got := DecodeTerms(strings.Replace(termsRoot, "/vault/", "/elsewhere/", 1), text); !reflect.DeepEqual(got, all) {
+	if got := decodeTerms(strings.Replace(termsRoot, "/vault/", "/elsewhere/", 1), text); !reflect.DeepEqual(got, all) {
 		t.Errorf("a vault that moved: %+v", got)
 	}
 	for i := range text {
-		if DecodeTerms(termsRoot, text[:i]) != nil {
+		if decodeTerms(termsRoot, text[:i]) != nil {
 			t.Errorf("%d bytes of %d were taken", i, len(text))
 		}
 	}
-	if DecodeTerms("file:///vault/t/b.amudai.shard", text) != nil || DecodeTerms(termsRoot, text+"x") != nil || DecodeTerms(termsRoot, "") != nil || EncodeTerms(termsRoot, nil) != "" {
+	if decodeTerms("file:///vault/t/b.amudai.shard", text) != nil || decodeTerms(termsRoot, text+"x") != nil || decodeTerms(termsRoot, "") != nil || encodeTerms(termsRoot, nil) != "" {
 		t.Error("what is another's, or too long, was taken")
 	}
 	bad := someTerms()
 	bad[1].Column = 5
-	if DecodeTerms(termsRoot, EncodeTerms(termsRoot, bad)) != nil {
+	if decodeTerms(termsRoot, encodeTerms(termsRoot, bad)) != nil {
 		t.Error("a column that the matrix lacks was taken")
 	}
 	apart := someTerms()[:1]
 	next := apart[0]
 	next.Column, next.Stripe, next.Count = 3, 2, 1
-	if got := TogetherTerms(append(apart, next)); len(got) != 1 || got[0].Count != 3 {
+	if got := joinRuns(append(apart, next)); len(got) != 1 || got[0].Count != 3 {
 		t.Errorf("one behind the other: %+v", got)
 	}
 }
@@ -60,7 +60,7 @@ func TestInheritTerms(t *testing.T) {
 	own := index.Matrix{ID: 7, Rows: 64, Columns: 2}
 	joined := index.Matrix{ID: 8, Rows: 64, Columns: 9}
 	entry := func(name string, stripes int64, terms ...TermFilter) *Entry {
-		return &Entry{Path: folder + name, Terms: EncodeTerms(folder+name, terms), Private: Private{Stripes: stripes}}
+		return &Entry{Path: folder + name, Terms: encodeTerms(folder+name, terms), Private: Private{Stripes: stripes}}
 	}
 	run := func(object string, m index.Matrix, column, stripe, count int, fields []TermField) TermFilter {
 		return TermFilter{Object: object, Matrix: m, Column: column, Stripe: stripe, Count: count, Fields: fields}
@@ -72,20 +72,20 @@ func TestInheritTerms(t *testing.T) {
 	e := entry("e.amudai.shard", 5, roots...)
 	e.InheritTerms([]*Entry{a, b, c}, urlresolve.Policy{})
 	want := []TermFilter{run("data/j.filter", joined, 4, 0, 2, fields), roots[1], run("data/j.filter", joined, 1, 3, 2, fields), roots[3]}
-	if got := DecodeTerms(e.Path, e.Terms); !reflect.DeepEqual(got, want) {
+	if got := decodeTerms(e.Path, e.Terms); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, inputs := range [][]*Entry{{a, b}, {a, b, c, b}, nil} {
 		e := entry("e.amudai.shard", 5, roots...)
-		if e.InheritTerms(inputs, urlresolve.Policy{}); !reflect.DeepEqual(DecodeTerms(e.Path, e.Terms), roots) {
-			t.Errorf("%d inputs of other stripes: %+v", len(inputs), DecodeTerms(e.Path, e.Terms))
+		if e.InheritTerms(inputs, urlresolve.Policy{}); !reflect.DeepEqual(decodeTerms(e.Path, e.Terms), roots) {
+			t.Errorf("%d inputs of other stripes: %+v", len(inputs), decodeTerms(e.Path, e.Terms))
 		}
 	}
 }
 
 // FuzzDecodeTerms: bytes of an entry are filters within their matrices, or nothing; what they say of stripes that the shard lacks is left out.
 func FuzzDecodeTerms(f *testing.F) {
-	f.Add(EncodeTerms(termsRoot, someTerms()))
+	f.Add(encodeTerms(termsRoot, someTerms()))
 	f.Add("\x01")
 	s, err := schema.Parse("n: Int32, t: String")
 	if err != nil {
@@ -95,7 +95,7 @@ func FuzzDecodeTerms(f *testing.F) {
 	ts := &TableSchema{Shard: s, IDs: []int{1, 3}, nodes: map[int]*schema.Node{}}
 	ts.index(s.Fields)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, x := range DecodeTerms(termsRoot, text) {
+		for _, x := range decodeTerms(termsRoot, text) {
 			if !x.Valid() || x.Column < 0 || x.Count < 1 || x.Column+x.Count > x.Columns {
 				t.Fatalf("%+v", x)
 			}

@@ -14,43 +14,25 @@ var uint64Type = iceberg.DecimalTypeOf(20, 0)
 // timeSpanDoc reports readers of the Iceberg schema what the long is.
 const timeSpanDoc = "time span in 100 ns ticks"
 
-// ToIceberg maps a shard's schema to an Iceberg schema with fresh field ids, and keeps as notes what Iceberg's
-// types do not state. Internal fields (the deleted marker and its like) are left out: they are not columns.
+// ToIceberg maps a shard's schema to an Iceberg schema, and keeps as notes what Iceberg's types do not state. last is the last
+// field id of the table to which the fields are added, whose ids follow it; 0 gives the ids of a new table. Internal fields (the
+// deleted marker and its like) are left out: they are not columns.
 //
 // Errors name the field: Unit has no Iceberg type, and names must be non-empty and unique among siblings.
-func ToIceberg(s *schema.Schema) (*iceberg.Schema, TypeNotes, error) {
-	next := 0
-	fields, err := toFields(Columns(s), &next)
+func ToIceberg(s *schema.Schema, last int) (*iceberg.Schema, TypeNotes, error) {
+	next := last
+	fields, err := toFields(s.Columns(), &next)
 	if err != nil {
 		return nil, nil, err
 	}
-	fresh, err := iceberg.AssignFreshSchemaIDs(iceberg.NewSchema(0, fields...), nil)
-	if err != nil {
-		return nil, nil, fmt.Errorf("manifest: schema: %w", err)
-	}
-	notes, err := NotesFor(s, fresh)
-	return fresh, notes, err
-}
-
-// ToIcebergFrom maps more fields for a table whose last field id is given, with ids that follow it.
-func ToIcebergFrom(s *schema.Schema, last int) ([]iceberg.NestedField, TypeNotes, error) {
-	fields, err := toFields(Columns(s), &last)
-	if err != nil {
-		return nil, nil, err
-	}
-	notes, err := NotesFor(s, iceberg.NewSchema(0, fields...))
-	return fields, notes, err
-}
-
-// Columns are the fields of s that a table has: all but the internal ones.
-func Columns(s *schema.Schema) []*schema.Node {
-	out := make([]*schema.Node, 0, len(s.Fields))
-	for _, f := range s.Fields {
-		if f.Internal == "" {
-			out = append(out, f)
+	out := iceberg.NewSchema(0, fields...)
+	if last == 0 {
+		if out, err = iceberg.AssignFreshSchemaIDs(out, nil); err != nil {
+			return nil, nil, fmt.Errorf("manifest: schema: %w", err)
 		}
 	}
-	return out
+	notes, err := NotesFor(s, out)
+	return out, notes, err
 }
 
 func toFields(nodes []*schema.Node, next *int) ([]iceberg.NestedField, error) {

@@ -75,7 +75,7 @@ func TestSchemaRoundTrip(t *testing.T) {
 	nodes, wants := every()
 	s := &schema.Schema{Fields: nodes}
 	s.Number()
-	ice, notes, err := ToIceberg(s)
+	ice, notes, err := ToIceberg(s, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestSchemaRoundTrip(t *testing.T) {
 			t.Errorf("%s: required %v of nullable %v", f.Name, f.Required, nodes[i].Nullable)
 		}
 	}
-	parsed, err := ParseTypeNotes(notes.Encode())
-	if err != nil {
+	var parsed TypeNotes
+	if err := parsed.Decode(notes.Encode()); err != nil {
 		t.Fatal(err)
 	}
 	back, ids, unsupported := FromIceberg(ice, parsed)
@@ -124,10 +124,10 @@ func TestSchemaRefusals(t *testing.T) {
 		"a variant":      field(&schema.Node{Name: "v", Basic: schema.Union, Children: []*schema.Node{{Name: "u", Basic: schema.Unit}}}),
 	} {
 		s.Number()
-		if _, _, err := ToIceberg(s); err == nil {
+		if _, _, err := ToIceberg(s, 0); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
-		if fields, _, err := ToIcebergFrom(s, 7); err == nil || fields != nil {
+		if fields, _, err := ToIceberg(s, 7); err == nil || fields != nil {
 			t.Errorf("%s was accepted for a table: %v", name, fields)
 		}
 	}
@@ -141,10 +141,11 @@ func TestFieldsOfATable(t *testing.T) {
 		{Name: "h", Basic: schema.Int8, Signed: true}, {Name: "i", Basic: schema.String, Aliases: []string{"x"}},
 	}}
 	s.Number()
-	fields, notes, err := ToIcebergFrom(s, 7)
+	more, notes, err := ToIceberg(s, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
+	fields := more.Fields()
 	for i, f := range fields {
 		if f.ID != 8+i || f.Name != s.Fields[i].Name {
 			t.Errorf("field %d is %v", i, f)
@@ -177,7 +178,7 @@ func TestInternalFieldsAreNoColumns(t *testing.T) {
 		{Name: "a", Basic: schema.String}, {Basic: schema.Boolean, Internal: schema.InternalDeletedRecord},
 	}}
 	s.Number()
-	ice, _, err := ToIceberg(s)
+	ice, _, err := ToIceberg(s, 0)
 	if err != nil || ice.NumFields() != 1 {
 		t.Fatalf("%v, %v", ice, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
@@ -52,6 +53,22 @@ type (
 	DateTime uint64
 	TimeSpan int64
 )
+
+// ticksPerMicro is the number of ticks in a microsecond.
+const ticksPerMicro = 10
+
+// UnixMicro gives the microseconds since 1970, rounded down, or up if up.
+func (d DateTime) UnixMicro(up bool) int64 {
+	since := int64(d) - literal.UnixEpoch
+	micros := since / ticksPerMicro
+	switch rest := since % ticksPerMicro; {
+	case rest < 0 && !up:
+		micros--
+	case rest > 0 && up:
+		micros++
+	}
+	return micros
+}
 
 // FieldSummary is what the metadata of a shard states about one field.
 type FieldSummary struct {

@@ -71,6 +71,21 @@ func (n *Node) TypeName() string {
 	return n.Basic.String()
 }
 
+// BareType is TypeName without a size, and whatever the properties of an extension: "UInt8", "FixedSizeBinary", "TimeSpan".
+func (n *Node) BareType() string {
+	switch {
+	case n.IsTimeSpan():
+		return "TimeSpan"
+	case n.IsDecimal():
+		return "Decimal"
+	case n.IsDynamic():
+		return "Dynamic"
+	case n.Basic.IsInteger() && !n.Signed:
+		return "U" + n.Basic.String()
+	}
+	return n.Basic.String()
+}
+
 // plainExtension reports that n has an extension that its label reports whole.
 func (n *Node) plainExtension() bool { return n.Ext != nil && len(n.Ext.Properties) == 0 }
 

@@ -108,6 +108,17 @@ type Schema struct {
 	Count uint32
 }
 
+// Columns are the fields that records have for their users: all but the internal ones.
+func (s *Schema) Columns() []*Node {
+	out := make([]*Node, 0, len(s.Fields))
+	for _, f := range s.Fields {
+		if f.Internal == "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // Number gives every node its number (depth-first pre-order) and its parent, and sets Count.
 // A schema that is numbered is not written to, so that others may read it meanwhile.
 func (s *Schema) Number() {

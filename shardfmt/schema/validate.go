@@ -159,6 +159,25 @@ func (n *Node) SameType(o *Node) bool {
 	return n.Basic == o.Basic && n.Signed == o.Signed && n.FixedSize == o.FixedSize && sameExtension(n.Ext, o.Ext)
 }
 
+// WidensTo reports whether every value of the type of n is a value of the type of o: the types are equal, or o's is a wider
+// integer or float.
+func (n *Node) WidensTo(o *Node) bool {
+	switch {
+	case n.Basic.IsInteger() && o.Basic.IsInteger():
+		if n.IsTimeSpan() || o.IsTimeSpan() {
+			return n.IsTimeSpan() && o.IsTimeSpan() || n.Ext == nil
+		}
+		wider := o.Basic > n.Basic
+		if n.Signed == o.Signed {
+			return wider || o.Basic == n.Basic
+		}
+		return wider && o.Signed
+	case n.Basic == Float32 && o.Basic == Float64:
+		return true
+	}
+	return n.Basic == o.Basic && n.IsDecimal() == o.IsDecimal() && n.IsDynamic() == o.IsDynamic() && (n.Basic == Guid || n.FixedSize == o.FixedSize)
+}
+
 func sameExtension(a, b *Extension) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -182,7 +182,7 @@ func (t *Table) rewrite(ctx context.Context, m iceberg.ManifestFile, deletes boo
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(openAtOnce)
 	for i, e := range entries {
-		shard := manifest.EntryOfManifest(e)
+		shard := manifest.EntryOf(e)
 		if !shard.IsShard() {
 			return nil, corrupt.Locate(corrupt.Unsupported(-1, "data file %s is not a shard but of format %q", shard.Path, shard.Format), m.FilePath(), 0)
 		}
