@@ -86,7 +86,11 @@ func (s *codedRows) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		return nil, err
 	}
 	s.coded--
-	return arrowtype.PlainBatch(b, arrowtype.Schema(namedRows())), nil
+	columns := make([]arrow.Array, b.NumCols())
+	for i, c := range b.Columns() {
+		columns[i] = arrowtype.Plain(c)
+	}
+	return arrowtype.BatchOf(arrowtype.Schema(namedRows()), columns, b.NumRows()), nil
 }
 
 // Where nothing looks at values before they are written, a source returns codes; the rows are the same wherever they go.

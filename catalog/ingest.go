@@ -34,7 +34,7 @@ type RecordSource interface {
 
 // codedSource is a RecordSource that has values which repeat as codes.
 type codedSource interface {
-	// NextCoded is Next, but some columns may be coded (arrowtype.Codable), and the batch is valid until the next call alone.
+	// NextCoded is Next, but columns of byte strings may be dictionaries, and the batch is valid until the next call alone.
 	NextCoded(ctx context.Context) (arrow.RecordBatch, error)
 }
 

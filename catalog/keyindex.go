@@ -17,7 +17,6 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
-	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -84,7 +83,7 @@ func keyOfIDs(ts *manifest.TableSchema, ids []int) (key *rowKey, ok bool) {
 	key = &rowKey{}
 	for _, id := range ids {
 		n := ts.Node(id)
-		if n == nil || n.Parent != schema.NoParent || !index.Hashable(n) || n.IsDynamic() {
+		if n == nil || n.Parent != schema.NoParent || !n.Hashable() || n.IsDynamic() {
 			return nil, false
 		}
 		key.columns = append(key.columns, n)

@@ -11,7 +11,6 @@ import (
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -38,7 +37,7 @@ func (t *Table) newRowKey(columns []string) (*rowKey, error) {
 			return nil, fmt.Errorf("%w: key: %w", ErrInvalid, err)
 		case n.Parent != schema.NoParent:
 			return nil, fmt.Errorf("%w: key: %s is a member of another column; keys are of columns", ErrInvalid, path)
-		case !index.Hashable(n) || n.IsDynamic():
+		case !n.Hashable() || n.IsDynamic():
 			return nil, fmt.Errorf("%w: key: column %s is %s, whose equal values can have different bytes or none", ErrInvalid, path, n.TypeName())
 		}
 		for _, other := range k.columns[:i] {
@@ -94,11 +93,12 @@ const signBit = 1 << 63
 
 // keyPart gives the part that a value is of a key.
 func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
-	if value, signed, ok := index.Integers(a); ok {
+	if value, signed, ok := integers(a); ok {
+		flip := uint64(0)
 		if signed {
-			return func(dst []byte, row int) []byte { return index.AppendSigned(dst, int64(value(row))) }, nil
+			flip = signBit
 		}
-		return func(dst []byte, row int) []byte { return index.AppendUnsigned(dst, value(row)) }, nil
+		return func(dst []byte, row int) []byte { return binary.BigEndian.AppendUint64(dst, value(row)^flip) }, nil
 	}
 	switch a := a.(type) {
 	case *array.Boolean:
@@ -156,9 +156,9 @@ func (k *rowKey) part(n *schema.Node, v *filter.Value) []byte {
 	case n.Basic == schema.Guid, n.Basic == schema.FixedSizeBinary:
 		return v.Bytes
 	case n.Basic.IsInteger() && !n.Signed:
-		return index.AppendUnsigned(nil, v.Uint)
+		return binary.BigEndian.AppendUint64(nil, v.Uint)
 	}
-	return index.AppendSigned(nil, v.Int)
+	return binary.BigEndian.AppendUint64(nil, uint64(v.Int)^signBit)
 }
 
 // literal is what a part of a key is in a filter; each type of a key has literals for all values but times beyond those of text, which

@@ -14,7 +14,6 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/filter"
-	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -442,7 +441,7 @@ func topValue(a arrow.Array) (v filter.Value, ok bool) {
 	if a.IsNull(0) {
 		return v, false
 	}
-	if integer, _, ok := index.Integers(a); ok {
+	if integer, _, ok := integers(a); ok {
 		v.Uint = integer(0)
 		v.Int = int64(v.Uint)
 		return v, true

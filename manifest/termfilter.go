@@ -290,7 +290,8 @@ const maxSiftedStripes = 1 << 16
 func (t *TableSchema) filterFields(r *TermFilter) (out []index.TermField) {
 	for _, x := range r.Fields {
 		n := t.Node(x.ID)
-		z, err := index.ParseTokenizer(x.Tokenizer)
+		var z index.Tokenizer
+		err := z.Set(x.Tokenizer)
 		if n == nil || err != nil || !r.Hash && n.Basic != schema.String && !n.IsDynamic() {
 			continue
 		}

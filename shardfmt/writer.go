@@ -57,7 +57,7 @@ func NewWriter(ctx context.Context, st WriteStore, url string, s *schema.Schema,
 }
 
 // Write appends the records of a batch, whose columns are the schema's fields in order, in their canonical
-// types; those that may be coded (arrowtype.Codable) may be. Nothing of the batch is kept. After an error the writer is of use for Abort only.
+// types; columns whose values are stored as byte strings may be coded, as dictionaries. Nothing of the batch is kept. After an error the writer is of use for Abort only.
 func (w *Writer) Write(ctx context.Context, b arrow.RecordBatch) error { return w.w.Write(ctx, b) }
 
 // EndStripe ends the stripe available; the next record starts another. Without records it does nothing.

@@ -108,9 +108,8 @@ func (f *form) sink(w io.Writer, reader array.RecordReader, p *catalog.Plan) (si
 			options = append(options, ipc.WithZstd(), ipc.WithCompressConcurrency(1))
 		}
 		out := ipc.NewWriter(w, options...)
-		fields := arrowtype.Demanding(reader.Schema().Fields())
 		return sink{func(b arrow.RecordBatch) error {
-			if err := arrowtype.CheckNulls(b, fields); err != nil {
+			if err := arrowtype.CheckNulls(b); err != nil {
 				return err
 			}
 			return out.Write(b)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"strconv"
 
 	"github.com/shardcat/shardcat/shardfmt/index"
 )
@@ -60,29 +59,9 @@ func (l layerAnswers) keys(k indexKey) (keys index.Keys, err error) {
 
 // bytes is a key as it was typed in the bytes that sort as it does.
 func (l layerAnswers) bytes(text json.RawMessage) ([]byte, error) {
-	key := make([]byte, 0, 8)
-	var err error
-	switch l.x.Form() {
-	case index.Signed:
-		var v int64
-		if v, err = strconv.ParseInt(string(text), 10, 64); err == nil {
-			return index.AppendSigned(key, v), nil
-		}
-	case index.Unsigned:
-		var v uint64
-		if v, err = strconv.ParseUint(string(text), 10, 64); err == nil {
-			return index.AppendUnsigned(key, v), nil
-		}
-	case index.Float:
-		var v float64
-		if err = json.Unmarshal(text, &v); err == nil {
-			return index.AppendFloat(key, v), nil
-		}
-	default:
-		var v string
-		if err = json.Unmarshal(text, &v); err == nil {
-			return append(key, v...), nil
-		}
+	key, err := l.x.ParseKey(text)
+	if err != nil {
+		return nil, usagef("%s is not a key of an index of type %s", text, l.x.Types())
 	}
-	return nil, usagef("%s is not a key of an index of type %s", text, l.x.Types())
+	return key, nil
 }

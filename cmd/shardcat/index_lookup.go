@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/index"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -74,11 +75,11 @@ type askFunc func(ctx context.Context, k indexKey) (any, error)
 
 // openIndex opens an index of any type that is known.
 func (a *app) openIndex(ctx context.Context, base string, d index.Descriptor, p urlresolve.Policy) (askFunc, error) {
-	if d.Type() == index.TextType {
+	switch kind, ok := d.Kind(); {
+	case ok && kind == shardfmt.TextIndex:
 		x, err := d.OpenText(ctx, a.client, base, p)
 		return textAnswers{x}.ask, err
-	}
-	if d.Type() == index.LayerType {
+	case ok && kind == shardfmt.LayerIndex:
 		x, err := d.OpenLayer(ctx, a.client, base, p)
 		return layerAnswers{x}.ask, err
 	}
@@ -201,8 +202,8 @@ func (t textAnswers) term(ctx context.Context, term string) (any, error) {
 
 func postingOf(p *index.Posting) postingJSON {
 	out := postingJSON{Field: p.Field, Stripe: p.Stripe, Repr: p.Kind.String()}
-	if p.Kind == index.Positions {
-		out.Positions = &p.Values
+	if positions, ok := p.Positions(); ok {
+		out.Positions = &positions
 		return out
 	}
 	ranges := make([][2]uint64, 0, len(p.Values)/2)

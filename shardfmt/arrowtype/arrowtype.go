@@ -30,7 +30,7 @@ package arrowtype
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+
 	impl "github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -86,30 +86,14 @@ type RowError = impl.RowError
 // TimeSpanArray holds ticks; its storage is an *array.Int64.
 type TimeSpanArray = impl.TimeSpanArray
 
-// Union is an array of unions seen by its variants.
-type Union = impl.Union
-
-// UnionBuilder builds an array of the canonical type of a union.
-type UnionBuilder = impl.UnionBuilder
-
-// BatchOf makes a batch of columns of a schema's fields, some of which may be coded. It keeps the columns.
+// BatchOf makes a batch of columns of a schema's fields, some of which may be coded: dictionaries of byte strings. It keeps the columns.
 func BatchOf(s *arrow.Schema, columns []arrow.Array, rows int64) arrow.RecordBatch {
 	return impl.BatchOf(s, columns, rows)
 }
 
-// CheckNulls refuses a null of a batch where one of the nodes, or of those below it, is not nullable.
-func CheckNulls(b arrow.RecordBatch, nodes []*schema.Node) error {
-	return impl.CheckNulls(b, nodes)
-}
-
-// Codable reports whether a column of a field may be coded: its values are stored as byte strings.
-func Codable(n *schema.Node) bool {
-	return impl.Codable(n)
-}
-
-// Demanding are nodes with which fields of an Arrow schema, and below them, may be null: what FindNull requests.
-func Demanding(fields []arrow.Field) []*schema.Node {
-	return impl.Demanding(fields)
+// CheckNulls refuses a null of a batch where a field of its schema, or one below it, is not nullable.
+func CheckNulls(b arrow.RecordBatch) error {
+	return impl.CheckNulls(b, impl.Demanding(b.Schema().Fields()))
 }
 
 // FindNull finds a null of n, or of a node below it, that is not nullable, in an array of the canonical type of n. A null struct or list
@@ -159,11 +143,6 @@ func Plain(a arrow.Array) arrow.Array {
 	return impl.Plain(a)
 }
 
-// PlainBatch gives a batch of a schema without coded columns. The caller releases it.
-func PlainBatch(b arrow.RecordBatch, s *arrow.Schema) arrow.RecordBatch {
-	return impl.PlainBatch(b, s)
-}
-
 // Restores reports whether a shard schema exported by the default mapping is the Arrow schema it came from; if
 // not, the shard should carry the property PropertySchema.
 func Restores(original *arrow.Schema) bool {
@@ -181,16 +160,6 @@ func Schema(s *schema.Schema) *arrow.Schema {
 // Type gives the canonical Arrow type of a node.
 func Type(n *schema.Node) arrow.DataType {
 	return impl.Type(n)
-}
-
-// UnionBuilderOf sees the builder of the canonical type of a union with n variants by these.
-func UnionBuilderOf(b *array.SparseUnionBuilder, n int) *UnionBuilder {
-	return impl.UnionBuilderOf(b, n)
-}
-
-// UnionOf sees an array of the canonical type of a union with n variants by these; ok is false for an array of another type.
-func UnionOf(a arrow.Array, n int) (u Union, ok bool) {
-	return impl.UnionOf(a, n)
 }
 
 // UnmarshalSchema reads the property PropertySchema, which may be anything.

@@ -27,7 +27,7 @@ type Source interface {
 // codedSource is a Source that has values which repeat as codes, where its files do.
 type codedSource interface {
 	Source
-	// NextCoded is Next, but some columns may be coded, as arrowtype.Codable states: arrays of Arrow's dictionary type. The batch is valid until the
+	// NextCoded is Next, but some columns may be coded: arrays of Arrow's dictionary type. The batch is valid until the
 	// next call, which may use its memory again. Whoever calls it doesn't call Next.
 	NextCoded(ctx context.Context) (arrow.RecordBatch, error)
 }

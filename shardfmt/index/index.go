@@ -5,8 +5,6 @@ package index
 import (
 	"context"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/bloommatrix"
@@ -18,20 +16,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// The kinds of index, as a descriptor names them.
-const (
-	TextType  = textindex.Type
-	LayerType = layerindex.Type
-)
-
 // Text is an open text index: the terms of columns and the rows that have them.
 type Text = textindex.Index
 
 // Posting is what a text index has of one term.
 type Posting = textindex.Posting
-
-// Positions is the kind of a Posting that names rows.
-const Positions = textindex.Positions
 
 // PositionSet are the rows of one column of one stripe.
 type PositionSet = textindex.PositionSet
@@ -45,36 +34,8 @@ type Layer = layerindex.Index
 // Keys is a range of keys of a layer index, both ends included.
 type Keys = layerindex.Keys
 
-// The types of the keys of a layer index whose bytes are not those of its values.
-const (
-	Signed   = layerindex.Signed
-	Unsigned = layerindex.Unsigned
-	Float    = layerindex.Float
-)
-
 // Combine unites the postings of entries of a text index; more than 64 Mi rows are refused.
 func Combine(entries []textindex.Entry) (textindex.Answer, error) { return textindex.Combine(entries) }
-
-// AppendSigned, AppendUnsigned and AppendFloat append the bytes of a key of a layer index, which sort as the values do.
-func AppendSigned(dst []byte, v int64) []byte { return layerindex.AppendSigned(dst, v) }
-
-// AppendUnsigned: see AppendSigned.
-func AppendUnsigned(dst []byte, v uint64) []byte { return layerindex.AppendUnsigned(dst, v) }
-
-// AppendFloat: see AppendSigned.
-func AppendFloat(dst []byte, v float64) []byte { return layerindex.AppendFloat(dst, v) }
-
-// Hashable reports whether equal values of a column have equal bytes and different ones different bytes, as a key needs:
-// not floats, decimals and containers.
-func Hashable(n *schema.Node) bool { return hashindex.Hashable(n) }
-
-// Integers gives the values of an array of integers as 64 bits, sign-extended; ok is false for any other array.
-func Integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
-	return stripeindex.Integers(a)
-}
-
-// Spec is what an index is built by.
-type Spec = stripeindex.Spec
 
 // Descriptor describes an index of a shard, and opens it; shardfmt.Shard.Indexes lists them.
 type Descriptor = stripeindex.Descriptor
@@ -120,6 +81,3 @@ func JoinMatrix(columns []TermColumn) (Matrix, []byte) {
 
 // Tokenizer cuts text into terms.
 type Tokenizer = tokenizer.Tokenizer
-
-// ParseTokenizer reads the name of a tokenizer; the empty string is that of words.
-func ParseTokenizer(name string) (Tokenizer, error) { return tokenizer.ParseTokenizer(name) }

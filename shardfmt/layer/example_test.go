@@ -16,8 +16,7 @@ func Example() {
 	ctx := context.Background()
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
-	types, err := layer.ParseTypes("string,i64")
-	check(err)
+	const types = "string,i64"
 
 	var file bytes.Buffer
 	w, err := layer.NewWriter(&file, types, layer.WriteOptions{})

@@ -17,9 +17,6 @@ const Snappy = impl.Snappy
 // File is an open layer file. Its methods may be called concurrently.
 type File = impl.File
 
-// Pair is the types of a column and where its two values lie in an archived item.
-type Pair = impl.Pair
-
 // Setting is one key and its value.
 type Setting = impl.Setting
 
@@ -37,24 +34,25 @@ type WriteOptions = impl.WriteOptions
 // block of every level of its tree.
 type Writer = impl.Writer
 
-// NewWriter begins a file.
-func NewWriter(w io.Writer, types []Pair, o WriteOptions) (*Writer, error) {
-	return impl.NewWriter(w, types, o)
+// NewWriter begins a file. types are those of the columns: key and auxiliary value separated by a comma, columns by a slash,
+// as in "i64,string/u64,()".
+func NewWriter(w io.Writer, types string, o WriteOptions) (*Writer, error) {
+	pairs, err := impl.ParseTypes(types)
+	if err != nil {
+		return nil, err
+	}
+	return impl.NewWriter(w, pairs, o)
 }
 
-// Open reads the trailer: one request. Types are those of the columns, which most files do not state; nil takes what the
-// file states, and without that only the structure can be read.
-func Open(ctx context.Context, st fileformat.Store, url string, types []Pair) (*File, error) {
-	return impl.Open(ctx, st, url, types)
-}
-
-// ParseTypes reads the types of all columns: key and auxiliary value separated by a comma, columns by a slash, as in
-// "i64,string/u64,()".
-func ParseTypes(text string) ([]Pair, error) {
-	return impl.ParseTypes(text)
-}
-
-// TypesText is the text that ParseTypes reads.
-func TypesText(types []Pair) string {
-	return impl.TypesText(types)
+// Open reads the trailer: one request. types are those of the columns as NewWriter takes them, which most files do not state;
+// "" takes what the file states, and without that only the structure can be read.
+func Open(ctx context.Context, st fileformat.Store, url, types string) (*File, error) {
+	var pairs []impl.Pair
+	if types != "" {
+		var err error
+		if pairs, err = impl.ParseTypes(types); err != nil {
+			return nil, err
+		}
+	}
+	return impl.Open(ctx, st, url, pairs)
 }

@@ -178,6 +178,16 @@ func (n *Node) WidensTo(o *Node) bool {
 	return n.Basic == o.Basic && n.IsDecimal() == o.IsDecimal() && n.IsDynamic() == o.IsDynamic() && (n.Basic == Guid || n.FixedSize == o.FixedSize)
 }
 
+// Hashable reports whether equal values of n have equal bytes and different ones different bytes, as a key needs: not floats (NaN, and
+// zeros of both signs), decimals (1.0 and 1.00) and containers.
+func (n *Node) Hashable() bool {
+	switch n.Basic {
+	case Boolean, Int8, Int16, Int32, Int64, DateTime, String, Binary, Guid, FixedSizeBinary:
+		return !n.IsDecimal()
+	}
+	return false
+}
+
 func sameExtension(a, b *Extension) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -53,11 +53,7 @@ func (s *State) WriteLevel(ctx context.Context, st Store, url string, l *Level, 
 }
 
 func writeRows(ctx context.Context, to io.Writer, s *State, l *Level, rows iter.Seq2[[]byte, error]) error {
-	types, err := layer.ParseTypes(levelTypes)
-	if err != nil {
-		return err
-	}
-	w, err := layer.NewWriter(to, types, layer.WriteOptions{
+	w, err := layer.NewWriter(to, levelTypes, layer.WriteOptions{
 		MinDataBlock: dataBlock, MinIndexBlock: indexBlock, Compression: layer.Snappy, SelfDescribing: true, Settings: settings(s, l.Name),
 	})
 	if err != nil {
@@ -97,12 +93,12 @@ type File struct {
 
 // OpenLevel opens a level, one request, and makes sure that it is the one that the state names.
 func (s *State) OpenLevel(ctx context.Context, st fileformat.Store, url string, l *Level) (*File, error) {
-	f, err := layer.Open(ctx, st, url, nil)
+	f, err := layer.Open(ctx, st, url, "")
 	if err != nil {
 		return nil, err
 	}
 	d, want := f.Description(), settings(s, l.Name)
-	if layer.TypesText(d.Types) != levelTypes || len(d.Settings) != len(want) || f.Rows(0) != uint64(l.Rows) {
+	if d.TypesText() != levelTypes || len(d.Settings) != len(want) || f.Rows(0) != uint64(l.Rows) {
 		return nil, corrupt.Locate(corrupt.At(-1, "not a level of this key index"), url, 0)
 	}
 	for i := range want {

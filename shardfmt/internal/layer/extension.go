@@ -25,6 +25,9 @@ type Description struct {
 	Writer string
 }
 
+// TypesText is Types as ParseTypes reads them.
+func (d *Description) TypesText() string { return TypesText(d.Types) }
+
 // Setting is one key and its value.
 type Setting struct{ Key, Value string }
 

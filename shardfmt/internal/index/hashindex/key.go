@@ -18,17 +18,6 @@ func Hash(prefix string, value []byte) uint64 {
 	return xxh3.Hash(append(append(room[:0], prefix...), value...))
 }
 
-// Hashable reports whether values of a node have bytes of their own: equal ones the same, different ones different.
-// Floats (NaN, and zeros of both signs) and decimals (1.0 and 1.00) have not, nor have containers.
-func Hashable(n *schema.Node) bool {
-	switch n.Basic {
-	case schema.Boolean, schema.Int8, schema.Int16, schema.Int32, schema.Int64, schema.DateTime, schema.String,
-		schema.Binary, schema.Guid, schema.FixedSizeBinary:
-		return !n.IsDecimal()
-	}
-	return false
-}
-
 // AppendInteger appends the bytes of an integer of a node: as many as its type is wide, the least significant first.
 func AppendInteger(dst []byte, basic schema.Basic, v uint64) []byte {
 	switch basic {

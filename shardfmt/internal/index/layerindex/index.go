@@ -2,9 +2,11 @@ package layerindex
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/ranges"
@@ -100,6 +102,26 @@ var _ fileformat.Store = only{}
 
 // Types are those of the file's columns, in the words of package layer.
 func (x *Index) Types() string { return forms[x.form] }
+
+// ParseKey reads a key in JSON, a number or a string by the type of the keys, and gives its bytes as Keys takes them.
+func (x *Index) ParseKey(text []byte) ([]byte, error) {
+	key := make([]byte, 0, 8)
+	switch x.Form() {
+	case Signed:
+		v, err := strconv.ParseInt(string(text), 10, 64)
+		return AppendSigned(key, v), err
+	case Unsigned:
+		v, err := strconv.ParseUint(string(text), 10, 64)
+		return AppendUnsigned(key, v), err
+	case Float:
+		var v float64
+		err := json.Unmarshal(text, &v)
+		return AppendFloat(key, v), err
+	}
+	var v string
+	err := json.Unmarshal(text, &v)
+	return append(key, v...), err
+}
 
 // Encoded reports whether keys are encodings of values, and not the values themselves.
 func (x *Index) Encoded() bool { return x.encoded }

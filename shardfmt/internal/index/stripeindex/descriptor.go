@@ -53,6 +53,19 @@ func ParseDescriptor(b []byte) (Descriptor, error) {
 // Type is the type of the index as its writer named it.
 func (d Descriptor) Type() string { return d.message.GetIndexType() }
 
+// Kind is the kind of the index; ok is false for a type that is not known.
+func (d Descriptor) Kind() (kind Kind, ok bool) {
+	switch d.Type() {
+	case textindex.Type:
+		return Text, true
+	case hashindex.Type, hashindex.RawType:
+		return Hash, true
+	case layerindex.Type:
+		return Layer, true
+	}
+	return 0, false
+}
+
 // Size is the number of bytes of the objects of the index, 0 if it is not known.
 func (d Descriptor) Size() uint64 { return d.message.GetIndexSize() }
 

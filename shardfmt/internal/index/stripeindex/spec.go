@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shardcat/shardcat/shardfmt/internal/index/hashindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/layerindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/tokenizer"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -325,7 +324,7 @@ func (s *Spec) column(in *schema.Schema, path string) (c column, err error) {
 		return c, fmt.Errorf("%s is %s; a text index supports String and Dynamic", path, n.TypeName())
 	case s.Kind == Layer && !ordered(n):
 		return c, fmt.Errorf("%s is %s, which a layer index does not support", path, n.TypeName())
-	case s.Kind == Hash && !hashindex.Hashable(n):
+	case s.Kind == Hash && !n.Hashable():
 		return c, fmt.Errorf("%s is %s, whose equal values have different bytes or none, which a hash index does not support", path, n.TypeName())
 	}
 	byID := map[uint32]*schema.Node{}

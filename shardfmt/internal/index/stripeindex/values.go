@@ -85,9 +85,9 @@ func textOf(a arrow.Array) (func(i int) []byte, error) {
 	return func(i int) []byte { return bytes[offsets[i]:offsets[i+1]] }, nil
 }
 
-// Integers gives the values of an array of integers as 64 bits, to which those of signed ones are extended by their sign; ok is false for any
+// integers gives the values of an array of integers as 64 bits, to which those of signed ones are extended by their sign; ok is false for any
 // other array.
-func Integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
+func integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
 	switch a := a.(type) {
 	case *array.Int8:
 		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
@@ -111,7 +111,7 @@ func Integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
 
 // keyBytes gives the bytes of values in the keys of a hash index, appended to a buffer.
 func keyBytes(a arrow.Array, basic schema.Basic) (func(dst []byte, i int) []byte, error) {
-	if value, _, ok := Integers(a); ok {
+	if value, _, ok := integers(a); ok {
 		return func(dst []byte, i int) []byte { return hashindex.AppendInteger(dst, basic, value(i)) }, nil
 	}
 	switch a := a.(type) {
@@ -129,7 +129,7 @@ func keyBytes(a arrow.Array, basic schema.Basic) (func(dst []byte, i int) []byte
 
 // orderedKey gives the bytes of values as keys of a layer index, appended to a buffer; ok is false for a NaN.
 func orderedKey(a arrow.Array, n *schema.Node) (func(dst []byte, i int) (key []byte, ok bool), error) {
-	if value, signed, ok := Integers(a); ok && signed {
+	if value, signed, ok := integers(a); ok && signed {
 		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendSigned(dst, int64(value(i))), true }, nil
 	} else if ok {
 		return func(dst []byte, i int) ([]byte, bool) { return layerindex.AppendUnsigned(dst, value(i)), true }, nil

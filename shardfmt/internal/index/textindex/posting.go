@@ -42,6 +42,9 @@ type Posting struct {
 	Values []uint64
 }
 
+// Positions are the records of a list of single positions; ok is false for one of ranges.
+func (p *Posting) Positions() (positions []uint64, ok bool) { return p.Values, p.Kind == Positions }
+
 // Ranges are the records of the list, a single position as a range of one.
 func (p *Posting) Ranges() []Range {
 	if p.Kind == Positions {

@@ -42,6 +42,12 @@ func ParseTokenizer(name string) (Tokenizer, error) {
 	return 0, fmt.Errorf("unknown tokenizer %q: unicode-word, unicode-log, ipv4 or trivial", name)
 }
 
+// Set reads the name of a tokenizer, as a flag does; the empty string is Word.
+func (t *Tokenizer) Set(name string) (err error) {
+	*t, err = ParseTokenizer(name)
+	return err
+}
+
 // Each calls emit with the terms of a value in order, repeated ones too. Terms are UTF-8, whatever value is, and are
 // lent until emit returns.
 func (t Tokenizer) Each(value []byte, emit func([]byte)) {
