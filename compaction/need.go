@@ -181,10 +181,15 @@ func dataGets(stripes, bytes int64) int64 { return max(stripes, bytes/readSize) 
 func (p *planner) rebuild(c *class, r *run, need need, why string) Group {
 	live := r.records - r.deleted
 	stripes := stripesOf(live)
+	// Each stripe has two objects of an index, one of which is read back; the filters of several are read and joined.
+	indexed, joined := stripes*r.indexes, int64(0)
+	if stripes > 1 {
+		joined = r.indexes
+	}
 	return Group{
 		Scan: r.scan(dataGets(stripes, r.bytes/max(1, r.records)*live), r.bytes/max(1, r.records)*live, 0),
 		Mode: Rebuild, SmallStripes: need == smallStripes, Outputs: 1, Records: live, Bytes: r.bytes, BytesMoved: r.bytes, MetadataBytes: r.metadata,
-		Gets: 2*r.gets + r.reads + rebuildGets, Puts: stripes + concatPuts,
+		Gets: 2*r.gets + r.reads + rebuildGets + indexed + stripes*joined, Puts: stripes + concatPuts + 2*indexed + joined,
 		Steps:     commitSteps + rounds(r.gets) + rounds(r.gets+r.reads),
 		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: need.String() + "; the group ends because of " + why,
@@ -252,10 +257,10 @@ func (p *planner) pack(c *class, r *run, why string) Group {
 	parts := (moved + readSize - 1) / readSize
 	return Group{
 		Mode: Pack, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, BytesMoved: moved, MetadataBytes: r.metadata,
-		Gets: r.gets + objects + parts + readBacks, Puts: concatPuts + max(1, parts),
+		Gets: r.gets + objects + parts + readBacks + r.joins, Puts: concatPuts + max(1, parts) + r.indexes,
 		Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: why, Loss: pruningLoss(p.columns, r), Scan: r.scan(packedGets(r.stripes, r.bytes, p.shapes.columns()), r.bytes, 3*(packedRounds(r.stripes, r.bytes)-1)/2),
-		Steps: commitSteps + 1 + rounds(r.gets/2) + rounds(objects+parts),
+		Steps: commitSteps + 1 + rounds(r.gets/2) + rounds(objects+parts) + r.joinSteps(),
 	}
 }
 

@@ -317,9 +317,9 @@ func (p *planner) close(c *class, r *run, why string) {
 	}
 	g := Group{
 		Mode: Concat, HeldBytes: r.held, Outputs: 1, Records: r.records - r.deleted, Bytes: r.bytes, MetadataBytes: r.metadata,
-		Gets: r.gets + readBacks, Puts: concatPuts, Partition: c.text, class: c, Inputs: p.inputs(r),
+		Gets: r.gets + readBacks + r.joins, Puts: concatPuts + r.indexes, Partition: c.text, class: c, Inputs: p.inputs(r),
 		Reason: fmt.Sprintf("%s below the target; ends because of %s", plural.Count(len(r.inputs), "shard"), why),
-		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.reads, r.bytes, 0), Steps: commitSteps + rounds(r.gets/2),
+		Loss:   pruningLoss(p.columns, r), Scan: r.scan(r.reads, r.bytes, 0), Steps: commitSteps + rounds(r.gets/2) + r.joinSteps(),
 	}
 	p.plan.Groups = append(p.plan.Groups, g)
 }

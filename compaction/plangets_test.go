@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // TestPlanTellsRequests: what a plan states about requests for shards is what the run makes, for each mode and however small shards are.
@@ -12,9 +13,13 @@ func TestPlanTellsRequests(t *testing.T) {
 		mode   Mode
 		policy Policy
 	}{{Concat, Policy{NoRebuild: true, NoPack: true}}, {Pack, Policy{NoRebuild: true, PackAll: true}}, {Rebuild, Policy{RebuildAll: true}}} {
-		for _, shards := range []int{3, 60, -60} { // -60: one shard of 60 stripes and another one
+		for _, shards := range []int{3, 60, -60, 1003, 1060, -1060} { // -60: one shard of 60 stripes and another one; +1000: with two indexes
 			g := newGround(t)
 			tbl := g.create()
+			if shards > 1000 || shards < -1000 {
+				shards %= 1000
+				indexed(t, tbl)
+			}
 			fill(t, tbl, max(shards, -shards))
 			if shards < 0 {
 				if _, err := Compact(ctx, tbl, Policy{NoRebuild: true, NoPack: true}, Options{}); err != nil {
@@ -44,6 +49,16 @@ func TestPlanTellsRequests(t *testing.T) {
 			if d := did.Gets - said.Gets; d > 3+said.Gets/20 || d < -3-said.Gets/20 || did.Puts != said.Puts {
 				t.Errorf("%s of %d shards: the plan says %d GETs and %d PUTs, the run makes %d and %d", c.mode, shards, said.Gets, said.Puts, did.Gets, did.Puts)
 			}
+		}
+	}
+}
+
+// indexed adds hash indexes of two columns.
+func indexed(t *testing.T, tbl *catalog.Table) {
+	t.Helper()
+	for _, column := range []string{"id", "name"} {
+		if _, err := tbl.AddIndex(ctx, shardfmt.IndexSpec{Kind: shardfmt.HashIndex, Columns: []string{column}}, catalog.IndexOptions{}); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

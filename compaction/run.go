@@ -20,6 +20,8 @@ type run struct {
 	spreads        [lossColumns]spread
 	// filters are the objects of term filters, which packing moves too.
 	filters, filterBytes int64
+	// indexes is how many of their columns have term filters, joins how many matrices of these a commit reads.
+	indexes, joins int64
 	// packs: the objects become one, so that their number is not a limit.
 	packs bool
 }
@@ -40,6 +42,9 @@ func (r *run) add(c *candidate) {
 	r.bytes += c.stored
 	r.filters += c.filters
 	r.filterBytes += c.filterBytes
+	indexes := (c.filters + c.stripes - 1) / max(1, c.stripes) // what several stripes have of an index was joined by a commit before
+	r.indexes = max(r.indexes, indexes)
+	r.joins += indexes
 	if r.held += c.stored; c.objects > 1 {
 		r.held -= c.root
 	}
@@ -59,6 +64,14 @@ func (r *run) add(c *candidate) {
 	if c.root > wholeRoot {
 		r.gets++
 	}
+}
+
+// joinSteps are those of the commit that reads the term filters of all inputs, and writes them as one object for each index.
+func (r *run) joinSteps() int64 {
+	if r.joins < 2 {
+		return 0
+	}
+	return 1 + rounds(r.joins)
 }
 
 // refuses reports why c can't join, "" if it can.
