@@ -156,10 +156,13 @@ def writers():
     slowly = Proxy("30ms")
     proxy = slowly.url
     uris = {"SQLite": None}
-    if os.environ.get("SHARDCAT_POSTGRES"):
-        uris = {"PostgreSQL": os.environ["SHARDCAT_POSTGRES"]}
+    for name, variable in ("PostgreSQL", "SHARDCAT_POSTGRES"), ("REST", "SHARDCAT_REST"):
+        if os.environ.get(variable):
+            uris = {name: os.environ[variable]}
     for slow in False, True:
         at = "30 ms" if slow else "local"
+        if slow and "REST" in uris:  # whose server has no store but its folder
+            continue
         for n in 1, 4, 16, 64:
             for catalog, uri in uris.items():
                 for processes in False, True:
@@ -167,7 +170,8 @@ def writers():
                         continue
                     folder = f"{RUN}/w{slow:d}{n}{processes:d}"
                     args = ["-catalog", uri or f"sqlite:{DIR}/{folder.replace('/', '-')}.db", "-table", f"default.w{slow:d}_{n}_{processes:d}", "-writers", str(n), "-for", f"{SECONDS}s"]
-                    args += ["-warehouse", f"s3://{BUCKET}/{folder}", "-mount", mount(proxy, folder)] if slow else ["-warehouse", f"{DIR}/{folder}"]
+                    local = os.environ.get("SHARDCAT_REST_WAREHOUSE", DIR) if catalog == "REST" else DIR
+                    args += ["-warehouse", f"s3://{BUCKET}/{folder}", "-mount", mount(proxy, folder)] if slow else ["-warehouse", f"{local}/{folder}"]
                     done = subprocess.run([REMOTE, "writers", *args, *(["-processes"] if processes else [])], stdout=subprocess.PIPE, text=True)
                     if done.returncode == 0:
                         say(part="writers", store=at, writers=n, who=f"shardcat, {catalog}, {'processes' if processes else 'one process'}", **json.loads(done.stdout))
