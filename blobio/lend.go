@@ -49,7 +49,7 @@ func (c *Client) lender(ctx context.Context, url string) (*mount, string, error)
 	if err != nil || m.lender == nil {
 		return nil, "", err
 	}
-	if cache, err := c.cacheFor(url); cache != nil || err != nil {
+	if cache, err := c.cacheFor(ctx, url); cache != nil || err != nil {
 		return nil, "", err
 	}
 	return m, key, nil

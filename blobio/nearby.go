@@ -18,7 +18,7 @@ func (c *Client) Nearby(ctx context.Context, url string) bool {
 	if err != nil || !m.nearby {
 		return false
 	}
-	cache, err := c.cacheFor(url)
+	cache, err := c.cacheFor(ctx, url)
 	return err == nil && cache == nil // a cache keeps what is requested as it is requested
 }
 

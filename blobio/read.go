@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -36,7 +37,7 @@ func (c *Client) readRange(ctx context.Context, url string, off int64, dst []byt
 	}
 	opts := c.readOptions(url)
 	var info Info
-	cache, err := c.cacheFor(url)
+	cache, err := c.cacheFor(ctx, url)
 	switch {
 	case err != nil:
 	case cache != nil:
@@ -71,9 +72,9 @@ func (m *mount) reader(key string, off, n int64, opts ReadOptions) func(context.
 
 // cacheFor is what a read goes through; nil if it goes straight to the bucket. The caches are opened when they
 // are first needed.
-func (c *Client) cacheFor(url string) (*shared, error) {
+func (c *Client) cacheFor(ctx context.Context, url string) (*shared, error) {
 	cache, err := c.caches()
-	if err != nil || c.uncached || !cache.takes(url) {
+	if err != nil || c.uncached || nocache.Is(ctx) || !cache.takes(url) {
 		return nil, err
 	}
 	return cache, nil
@@ -104,7 +105,7 @@ func (c *Client) ReadSuffix(ctx context.Context, url string, n int64) ([]byte, I
 		b, info, err := m.bucket.ReadSuffix(ctx, key, n, opts)
 		return cached{info, b}, err
 	}
-	cache, err := c.cacheFor(url)
+	cache, err := c.cacheFor(ctx, url)
 	var v cached
 	switch {
 	case err != nil:
@@ -144,7 +145,7 @@ func (c *Client) Open(ctx context.Context, url string, off int64) (io.ReadCloser
 
 // ReadAll reads a whole object of at most limit bytes; a larger one is ErrRange. One GET.
 func (c *Client) ReadAll(ctx context.Context, url string, limit int64) ([]byte, Info, error) {
-	cache, err := c.cacheFor(url)
+	cache, err := c.cacheFor(ctx, url)
 	if err != nil {
 		return nil, Info{}, wrap("read", url, err)
 	}

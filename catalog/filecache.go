@@ -50,3 +50,12 @@ func (c *fileCache) put(name string, data []byte) {
 		c.room += len(oldest.data)
 	}
 }
+
+func (c *fileCache) drop(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.at[name]; e != nil {
+		c.room += len(c.order.Remove(e).(cachedFile).data)
+		delete(c.at, name)
+	}
+}

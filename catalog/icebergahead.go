@@ -9,6 +9,7 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -27,7 +28,7 @@ func (m *metadataIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, do
 	ctx, cancel := context.WithCancel(m.ctx)
 	a := &aheadIO{metadataIO: m, ctx: ctx, fork: m.client.Fork(), files: map[string]*aheadFile{}}
 	for i, p := range paths {
-		if _, cached := m.cache.get(canonical(p)); cached || a.files[p] != nil {
+		if _, cached := m.cache.get(canonical(p)); cached && !nocache.Is(m.ctx) || a.files[p] != nil {
 			continue
 		}
 		f := &aheadFile{name: p, size: max(0, sizes[i]), ready: make(chan struct{})}

@@ -15,6 +15,7 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
@@ -80,12 +81,15 @@ func (e missingFile) Unwrap() []error { return []error{e.error, fs.ErrNotExist} 
 // ReadFile reads a whole file. The result is shared where the file is cached and must not be changed.
 func (m *metadataIO) ReadFile(name string) ([]byte, error) {
 	at := canonical(name)
-	if b, ok := m.cache.get(at); ok {
+	if b, ok := m.cache.get(at); ok && !nocache.Is(m.ctx) {
 		return b, nil
 	}
 	b, _, err := m.client.ReadAll(m.ctx, at, metadataLimit)
 	if err != nil {
 		return nil, pathError(err)
+	}
+	if nocache.Is(m.ctx) {
+		m.cache.drop(at) // the copy may be damaged
 	}
 	if m.keep(at, b) {
 		return b, nil

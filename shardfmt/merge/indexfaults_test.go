@@ -192,6 +192,41 @@ func TestFaultsOfMergedIndexes(t *testing.T) {
 	}
 }
 
+// TestFlippedBitsLeaveNoIndexOut: whichever reads of a merge return a flipped bit, each in turn and each two in a row, the merged root has all indexes, or
+// there is none. Where what is stored is damaged, the index is left out.
+func TestFlippedBitsLeaveNoIndexOut(t *testing.T) {
+	x, ctx := newIndexedInputs(t, "s3://merged-flips/"), context.Background()
+	out := x.root + "m.amudai.shard"
+	for _, more := range []int{0, 1} {
+		done := 0
+		for n := 1; ; n++ {
+			x.faulty.Play(t, fmt.Sprintf("get %d-%d: flip 100", n, n+more))
+			r, err := merge.Concat(ctx, x.broken, out, x.inputs, merge.Options{IndexPrefix: x.root + "new-"})
+			requests := x.faulty.Requests("get")
+			x.faulty.Play(t, "")
+			if err == nil {
+				done++
+			}
+			if err == nil && (r.DroppedIndexes != 0 || r.JoinedIndexes == 0) {
+				t.Errorf("reads %d to %d: %d indexes were left out", n, n+more, r.DroppedIndexes)
+			}
+			x.clear()
+			if requests < n {
+				if err != nil || done < 5 {
+					t.Errorf("%d merges were done: %v", done, err)
+				}
+				break
+			}
+		}
+	}
+	x.faulty.Play(t, "get~index *: flip 100")
+	r, err := merge.Concat(ctx, x.broken, out, x.inputs, merge.Options{IndexPrefix: x.root + "new-"})
+	x.faulty.Play(t, "")
+	if err != nil || r.DroppedIndexes == 0 {
+		t.Errorf("damaged indexes: %+v, %v", r, err)
+	}
+}
+
 // TestLimitsOfMergedIndexes: where the root may not refer to so many objects, of which those of indexes don't count, or an index's objects can have no
 // name, nothing is left.
 func TestLimitsOfMergedIndexes(t *testing.T) {

@@ -9,9 +9,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/index/stripeindex"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
+	"github.com/shardcat/shardcat/shardfmt/internal/shardwriter"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -193,7 +195,7 @@ func together(first *wholeIndex, with [][]*wholeIndex) []*wholeIndex {
 	return parts
 }
 
-// joinIndex writes one index of several, the number-th. It is nil if one of them can't be read: a scan does without.
+// joinIndex writes one index of several, the number-th. It is nil if one of them is damaged: a scan does without.
 func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int) (*metapb.IndexDescriptor, error) {
 	if len(parts) == 1 { // no record moves
 		d := proto.CloneOf(parts[0].d)
@@ -203,13 +205,9 @@ func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int)
 	for i, x := range parts {
 		in[i] = stripeindex.Part{Descriptor: x.d, Base: x.anchor, Stripes: len(x.of.stripes), Records: x.of.root.Directory().TotalRecordCount}
 	}
-	prefix, err := m.indexPrefix(number)
-	if err != nil {
-		return nil, err
-	}
-	d, objects, err := stripeindex.Join(ctx, m.store, m.out, prefix, in, stripeindex.JoinOptions{Policy: m.options.Policy, Memory: m.options.IndexMemory})
-	if err != nil {
-		m.discardIndex(ctx, prefix)
+	d, objects, err := m.join(ctx, number, in)
+	for n := 1; n < indexReads && errors.Is(err, corrupt.ErrCorrupt); n++ {
+		d, objects, err = m.join(nocache.With(ctx), number, in)
 	}
 	if errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) {
 		return nil, nil
@@ -223,6 +221,22 @@ func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int)
 	}
 	m.joinedIndexes++
 	return d, m.describeNew([]*metapb.IndexDescriptor{d})
+}
+
+// indexReads is how often indexes are read, past all caches from the second time on, before one counts as damaged and is left out.
+const indexReads = 3
+
+// join writes one index of several, or leaves nothing.
+func (m *merger) join(ctx context.Context, number int, in []stripeindex.Part) (*metapb.IndexDescriptor, []shardwriter.Object, error) {
+	prefix, err := m.indexPrefix(number)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, objects, err := stripeindex.Join(ctx, m.store, m.out, prefix, in, stripeindex.JoinOptions{Policy: m.options.Policy, Memory: m.options.IndexMemory})
+	if err != nil {
+		m.discardIndex(ctx, prefix)
+	}
+	return d, objects, err
 }
 
 // describeNew puts the objects of new indexes, described in terms of the new root, into its list.

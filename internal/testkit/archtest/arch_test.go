@@ -28,7 +28,7 @@ var forbidden = map[string][]string{
 // package that one folder uses belongs to the internal of that folder.
 var internals = []string{
 	"access", "apierror", "bufpool", "decimal", "didyoumean", "etags", "extsort", "fairqueue", "halffloat", "httptransport", "icebergaccess",
-	"literal", "parallel", "plural", "progress", "ranges", "rowhash", "sanitize", "view",
+	"literal", "nocache", "parallel", "plural", "progress", "ranges", "rowhash", "sanitize", "view",
 }
 
 type pkg struct {
