@@ -16,6 +16,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -71,10 +72,20 @@ type Result struct {
 // Execute does the work of one group, all steps of a Job: a record, new objects, one snapshot. A concatenation that the inputs' schemas don't allow becomes
 // a rebuild, if the policy allows one. If an input is no longer live when the snapshot is
 // committed the error is catalog.ErrConflict, the table is as the other writer left it, and the new root is
-// deleted again.
+// deleted again. Where an object is damaged or missing it begins again, past all caches, before that counts.
 func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (result *Result, err error) {
 	ctx, end := o.span(ctx, "compact group", g.attributes()...)
 	defer func() { end(err) }()
+	for n := 1; ; n++ {
+		result, err = execute(ctx, t, g, policy, o)
+		if err == nil || n == damageReads || ctx.Err() != nil || !isDamage(err) {
+			return result, err
+		}
+		ctx = nocache.With(ctx)
+	}
+}
+
+func execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {
 	j, err := Begin(ctx, t, g, policy, o)
 	if err != nil {
 		return nil, err

@@ -557,8 +557,22 @@ func TestLostRoots(t *testing.T) {
 			t.Fatal(err)
 		}
 		live++
+		if err := lostRoot(ctx, tbl, missing(e.Path, blobio.ErrNotFound)); errors.Is(err, corrupt.ErrCorrupt) {
+			t.Errorf("%s, denied once: %v", e.Path, err)
+		}
+		client := tbl.Catalog().Client()
+		root, _, err := client.ReadAll(ctx, e.Path, 1<<20)
+		if err == nil {
+			err = client.Delete(ctx, e.Path, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := lostRoot(ctx, tbl, missing(e.Path, blobio.ErrNotFound)); !errors.Is(err, corrupt.ErrCorrupt) || !errors.Is(err, blobio.ErrNotFound) {
 			t.Errorf("%s: %v", e.Path, err)
+		}
+		if err := client.Put(ctx, e.Path, root); err != nil {
+			t.Fatal(err)
 		}
 		if err := lostRoot(ctx, tbl, missing(e.Path, blobio.ErrDenied)); errors.Is(err, corrupt.ErrCorrupt) {
 			t.Errorf("%s, denied: %v", e.Path, err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction/internal/schedule"
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -81,9 +82,10 @@ type Service struct {
 type tableState struct {
 	status   TableStatus
 	schedule schedule.Schedule
-	// failures in a row: the delay grows with them.
-	failures int
-	seen     bool
+	// failures in a row: the delay grows with them. damages are those that halt the table once there are damageReads of them: what they read may be a damaged
+	// copy. They are read past all caches from the second one on.
+	failures, damages int
+	seen              bool
 	// held: paused by hand. A pause that the table's settings require is looked at again by the schedule, for it may end.
 	held bool
 	// queued: it waits for a worker.
@@ -457,6 +459,11 @@ func (s *Service) maintain(ctx context.Context, name catalog.Name) {
 	run := Run{Table: name, Started: s.o.Now()}
 	var look measurement
 	ctx, end := (&Options{Tracer: s.o.Tracer}).span(ctx, "run", attribute.String("shardcat.table", name.String()))
+	s.mu.Lock()
+	if t := s.tables[name]; t != nil && t.damages > 0 {
+		ctx = nocache.With(ctx)
+	}
+	s.mu.Unlock()
 	err := parallel.Guarded(func() (err error) { // one table's data must not end the service for all
 		look, err = s.work(ctx, name, &run)
 		return err
@@ -528,7 +535,7 @@ func (t *tableState) finish(look measurement, run Run, err error, now time.Time)
 	}
 	st.Problem, st.Remedy = "", ""
 	if err == nil {
-		t.failures, st.FailingSince, st.LastSuccess, st.Succeeded = 0, time.Time{}, now, true
+		t.failures, t.damages, st.FailingSince, st.LastSuccess, st.Succeeded = 0, 0, time.Time{}, now, true
 		st.State = Waiting
 		if st.Problem = look.problem; st.Problem != "" {
 			st.Remedy = "shardcat verify " + st.Table.String()
@@ -549,8 +556,13 @@ func (t *tableState) finish(look measurement, run Run, err error, now time.Time)
 	}
 	st.Problem, st.Remedy = err.Error(), remedyOf(st.Table, err)
 	st.State, st.NextRun = Failing, now.Add(min(minBackoff<<min(t.failures-1, 10), maxBackoff))
-	if Halts(err) {
-		st.State = Halted
+	if !Halts(err) {
+		return
+	}
+	if st.State = Halted; isDamage(err) && !errors.Is(err, ErrGroups) { // those of groups have been read again
+		if t.damages++; t.damages < damageReads {
+			st.State = Failing
+		}
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/shardcat/shardcat/catalog"
 	"github.com/shardcat/shardcat/compaction"
 	"github.com/shardcat/shardcat/compaction/internal/savedplan"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // Activities are the steps of compactions over a catalog. Each may be delivered again, by the same worker or another.
@@ -147,6 +149,9 @@ func (a *Activities) onJob(ctx context.Context, ref groupRef, beat *heart, do fu
 	})
 }
 
+// damageAttempts is how often a step reads before damage counts: a bit may have flipped on the way, or in a cache.
+const damageAttempts = 3
+
 // onTable loads the table again for each step, and sorts errors into those that are worth another try and those that aren't.
 func (a *Activities) onTable(ctx context.Context, table string, do func(*catalog.Table) error) error {
 	name, err := catalog.ParseName(table)
@@ -164,7 +169,7 @@ func (a *Activities) onTable(ctx context.Context, table string, do func(*catalog
 		return context.Cause(ctx)
 	case errors.Is(err, catalog.ErrConflict), errors.Is(err, catalog.ErrNotWritten):
 		return temporal.NewNonRetryableApplicationError(err.Error(), conflictError, err)
-	case compaction.Halts(err):
+	case compaction.Halts(err) && !(errors.Is(err, corrupt.ErrCorrupt) && activity.GetInfo(ctx).Attempt < damageAttempts):
 		return temporal.NewNonRetryableApplicationError(err.Error(), haltError, err)
 	case errors.Is(err, catalog.ErrNotFound), errors.Is(err, compaction.ErrPolicy), errors.Is(err, compaction.ErrNeedsRebuild):
 		return temporal.NewNonRetryableApplicationError(err.Error(), failedError, err)

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/shardcat/shardcat/compaction"
+	"github.com/shardcat/shardcat/internal/nocache"
 )
 
 // heart gives signs of life while a step is at work, with its progress. An answer to one reports that the step was cancelled, which ends its context.
@@ -18,6 +19,9 @@ type heart struct {
 
 // beating starts a heart for the activity of a context; the context ends with it.
 func beating(ctx context.Context) (context.Context, *heart) {
+	if activity.GetInfo(ctx).Attempt > 1 { // a cache may have a damaged copy of what failed
+		ctx = nocache.With(ctx)
+	}
 	alive, end := context.WithCancel(ctx)
 	h := &heart{end: end}
 	timeout := activity.GetInfo(ctx).HeartbeatTimeout
