@@ -72,8 +72,16 @@ func cutProperty(flag string) (name, value string, err error) {
 	return name, value, nil
 }
 
-// fieldProperty reads COL:NAME=VALUE. A colon in a name of a column has a backslash before it.
+// fieldProperty reads COL:NAME=VALUE. A column with a colon in its name is in double quotes, or has a backslash before the colon.
 func fieldProperty(flag string) (path string, pair shardfmt.Property, err error) {
+	if strings.HasPrefix(flag, `"`) {
+		column, rest, ok := cutColumn(flag, ':')
+		if !ok || column == "" {
+			return "", pair, usagef("field property %s: expected COL:NAME=VALUE", flag)
+		}
+		name, value, err := cutProperty(rest)
+		return column, shardfmt.TextProperty(name, value), err
+	}
 	for i := 1; i < len(flag); i++ {
 		if flag[i] == ':' && flag[i-1] != '\\' {
 			name, value, err := cutProperty(flag[i+1:])

@@ -38,7 +38,7 @@ func (f *shardFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.profile, "profile", shardfmt.Balanced.String(), "plain, minimal-compression, balanced, high-compression or minimal-size")
 	flags.IntVar(&f.stripeRows, "stripe-rows", 0, "maximum number of rows per stripe (default 1048576)")
 	flags.StringVar(&f.creationTime, "creation-time", "", "creation time of the records, RFC 3339 (default: now)")
-	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a column: COL or COL:FPP (repeatable)")
+	flags.StringArrayVar(&f.bloom, "bloom", nil, "Bloom filter of a column: COL or COL:FPP; a name that contains a colon goes in double quotes (repeatable)")
 	f.indexes.add(flags, "every stripe")
 	flags.StringArrayVar(&f.pack, "pack", nil, "store fields that are read together in one place, so that a record of all of them is one request: GROUP=a,b,c, or GROUP for all fields of a struct (repeatable; default: none). GROUP is a struct and a, b, c fields of it, or columns that become a new struct GROUP. Readers without support for packed groups refuse it")
 	flags.StringSliceVar(&f.opaque, "opaque-dictionary", nil,
@@ -97,16 +97,44 @@ func (f *shardFlags) options() (shardfmt.WriterOptions, error) {
 	return o, err
 }
 
+// cutColumn splits COL SEP REST. A column in double quotes may hold anything, as in a selection; without them the last separator counts. The column is a path.
+func cutColumn(flag string, sep byte) (column, rest string, found bool) {
+	if strings.HasPrefix(flag, `"`) {
+		quoted := false
+		for i := range len(flag) {
+			switch {
+			case flag[i] == '"':
+				quoted = !quoted
+			case flag[i] == sep && !quoted:
+				return pathOf(flag[:i]), flag[i+1:], true
+			}
+		}
+		return pathOf(flag), "", false
+	}
+	if i := strings.LastIndexByte(flag, sep); i >= 0 {
+		return flag[:i], flag[i+1:], true
+	}
+	return flag, "", false
+}
+
+// pathOf is the path that a selection of one column has, "" for another selection.
+func pathOf(selection string) string {
+	if paths := schema.ParsePaths(selection); len(paths) == 1 {
+		return paths[0]
+	}
+	return ""
+}
+
 // dictionaryEntries reads COL=N.
 func dictionaryEntries(flags []string) (map[string]int, error) {
 	out := map[string]int{}
 	for _, flag := range flags {
-		i := strings.LastIndexByte(flag, '=')
-		n, err := strconv.Atoi(flag[i+1:])
-		if i <= 0 || err != nil || n < 1 {
+		column, count, _ := cutColumn(flag, '=')
+		n, err := strconv.Atoi(count)
+		if column == "" || err != nil || n < 1 {
 			return nil, usagef("--dictionary-entries %s: expected COL=N with N of at least 1", flag)
 		}
-		out[flag[:i]] = n
+		out[column] = n
 	}
 	return out, nil
 }
@@ -115,16 +143,16 @@ func dictionaryEntries(flags []string) (map[string]int, error) {
 func furtherEncodings(flags []string) (map[string][]shardfmt.Profile, error) {
 	out := map[string][]shardfmt.Profile{}
 	for _, flag := range flags {
-		i := strings.LastIndexByte(flag, '=')
-		if i <= 0 {
+		column, profile, ok := cutColumn(flag, '=')
+		if !ok || column == "" {
 			return nil, usagef("--also-encode %s: expected COL=PROFILE", flag)
 		}
 		var p shardfmt.Profile
-		err := p.Set(flag[i+1:])
+		err := p.Set(profile)
 		if err != nil {
 			return nil, usagef("--also-encode %s: %w", flag, err)
 		}
-		out[flag[:i]] = append(out[flag[:i]], p)
+		out[column] = append(out[column], p)
 	}
 	return out, nil
 }
@@ -136,13 +164,21 @@ func packedGroups(flags []string) (map[string][]string, error) {
 	}
 	out := map[string][]string{}
 	for _, flag := range flags {
-		name, list, named := strings.Cut(flag, "=")
+		var name, list string
+		var named bool
+		if strings.HasPrefix(flag, `"`) {
+			name, list, named = cutColumn(flag, '=')
+		} else {
+			name, list, named = strings.Cut(flag, "=")
+		}
 		if _, twice := out[name]; twice || name == "" || named && list == "" {
 			return nil, usagef("--pack %s: expected GROUP or GROUP=a,b,c, each group once", flag)
 		}
 		out[name] = nil
 		if named {
-			out[name] = strings.Split(list, ",")
+			for _, path := range schema.ParsePaths(list) {
+				out[name] = append(out[name], strings.Join(schema.SplitPath(path), "."))
+			}
 		}
 	}
 	return out, nil
@@ -170,13 +206,16 @@ func bloomFields(flags []string) (map[string]float64, error) {
 	}
 	out := map[string]float64{}
 	for _, flag := range flags {
-		column, rate := flag, 0.0
-		if i := strings.LastIndexByte(flag, ':'); i >= 0 {
-			v, err := strconv.ParseFloat(flag[i+1:], 64)
-			if err != nil || v <= 0 || v >= 1 {
-				return nil, usagef("--bloom %s: expected a rate between 0 and 1", flag)
+		column, text, ok := cutColumn(flag, ':')
+		rate := 0.0
+		if ok {
+			var err error
+			if rate, err = strconv.ParseFloat(text, 64); err != nil || rate <= 0 || rate >= 1 {
+				return nil, usagef("--bloom %s: expected a rate between 0 and 1, after a column, which is in double quotes if it has a colon", flag)
 			}
-			column, rate = flag[:i], v
+		}
+		if column == "" {
+			return nil, usagef("--bloom %s: expected COL or COL:FPP", flag)
 		}
 		out[column] = rate
 	}
