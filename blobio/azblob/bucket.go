@@ -27,7 +27,7 @@ import (
 	gocloud "gocloud.dev/blob/azureblob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 )
 
 func init() {

@@ -9,13 +9,16 @@ import (
 	gocloud "gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 	"github.com/shardcat/shardcat/blobio/internal/httprange"
 )
 
-// Hooks reach what gocloud hides of a container that you opened by gocloud.dev/blob/azureblob. Creates and
-// deletes go the portable way.
-func Hooks() cloudblob.Options { return (&bucket{}).reads() }
+// FromBucket makes a blobio.Bucket of a container that you opened by gocloud.dev/blob/azureblob, and reaches what gocloud
+// hides of it. Creates and deletes go the portable way. The container is closed with it; root is the canonical URL of its
+// root, which errors begin with.
+func FromBucket(root string, below *gocloud.Bucket) blobio.Bucket {
+	return cloudblob.FromBucket(root, below, (&bucket{}).reads())
+}
 
 // reads are the hooks of reading. Azure knows no suffix ranges: the end of a blob of unknown size costs two
 // requests, which see one version of it.

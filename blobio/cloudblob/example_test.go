@@ -13,14 +13,14 @@ import (
 )
 
 // A bucket of gocloud's that the caller opened, here one in memory below a prefix, is read and written like any other.
-// Hooks of its provider in place of the zero Options (s3blob.Hooks, …) make the limits go away.
+// FromBucket of its provider's package (s3blob, azblob, gcsblob) has no limits of reading.
 func ExampleFromBucket() {
 	ctx := context.Background()
 	opened, err := blob.OpenBucket(ctx, "mem://")
 	if err != nil {
 		log.Fatal(err)
 	}
-	bucket := cloudblob.FromBucket("mem://mine/", blob.PrefixedBucket(opened, "flights/"), cloudblob.Options{})
+	bucket := cloudblob.FromBucket("mem://mine/", blob.PrefixedBucket(opened, "flights/"))
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	if err := client.MountBucket("mem://mine/", bucket); err != nil {
@@ -34,7 +34,7 @@ func ExampleFromBucket() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s, the end of %d bytes\n", tail, info.Size)
-	fmt.Println(len(bucket.Limits()), "limits without hooks")
+	fmt.Println(len(bucket.(blobio.Limited).Limits()), "limits without hooks")
 	// Output:
 	// once, the end of 12 bytes
 	// 5 limits without hooks

@@ -26,7 +26,7 @@ import (
 	"cloud.google.com/go/storage"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 	"github.com/shardcat/shardcat/blobio/internal/upload"
 )
 

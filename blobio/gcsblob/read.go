@@ -11,14 +11,17 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 	"github.com/shardcat/shardcat/blobio/internal/httprange"
 )
 
-// Hooks reach what gocloud hides of a bucket that you opened by gocloud.dev/blob/gcsblob. Creates and deletes go
-// the portable way. A client of yours that does not make its requests through a transport which refuses them reopens
-// broken bodies by itself, uncounted.
-func Hooks() cloudblob.Options { return (&bucket{}).reads() }
+// FromBucket makes a blobio.Bucket of a bucket that you opened by gocloud.dev/blob/gcsblob, and reaches what gocloud
+// hides of it. Creates and deletes go the portable way. The bucket is closed with it; root is the canonical URL of its
+// root, which errors begin with. A client of yours that does not make its
+// requests through a transport which refuses them reopens broken bodies by itself, uncounted.
+func FromBucket(root string, below *blob.Bucket) blobio.Bucket {
+	return cloudblob.FromBucket(root, below, (&bucket{}).reads())
+}
 
 // reads are the hooks of reading.
 func (b *bucket) reads() cloudblob.Options {

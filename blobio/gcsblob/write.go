@@ -13,7 +13,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 	"github.com/shardcat/shardcat/blobio/internal/upload"
 )
 

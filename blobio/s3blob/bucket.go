@@ -27,7 +27,7 @@ import (
 	gocloud "gocloud.dev/blob/s3blob"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 	"github.com/shardcat/shardcat/internal/etags"
 )
 

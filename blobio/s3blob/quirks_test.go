@@ -25,7 +25,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
@@ -228,7 +228,7 @@ func TestCutOffListOfAnotherBucket(t *testing.T) {
 	}
 	var below *blob.Bucket
 	b.As(&below)
-	hooks := Hooks()
+	hooks := (&bucket{}).reads()
 	hooks.KeepOpen = true
 	if got, err := listed(t, cloudblob.FromBucket("s3://b/", below, hooks), ""); blobio.Class(err) != blobio.ErrUnknown {
 		t.Errorf("%v, %v; want ErrUnknown", got, err)

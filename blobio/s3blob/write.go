@@ -21,7 +21,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 	"github.com/shardcat/shardcat/internal/apierror"
 	"github.com/shardcat/shardcat/internal/etags"
 )

@@ -193,7 +193,7 @@ func (e *examination) mount(ctx context.Context, rawURL string) Finding {
 		return wrong(err.Error(), "correct the URL or its options, see docs/guides/object-stores.md")
 	case len(limits) > 0:
 		return Finding{Status: Warning, What: location + " by a driver without hooks: " + strings.Join(limits, "; "),
-			Do: "give cloudblob.FromBucket the hooks of the provider"}
+			Do: "mount it by FromBucket of the package of its provider, which has hooks"}
 	}
 	return fine("%s", location)
 }

@@ -79,8 +79,8 @@ func TestHealthyStore(t *testing.T) {
 // TestBareDriver: what a gocloud bucket without hooks can't promise is a warning that names it, and nothing else is
 // wrong with it.
 func TestBareDriver(t *testing.T) {
-	bucket := cloudblob.FromBucket(root, gocloud.OpenBucket(nil), cloudblob.Options{})
-	limits := bucket.Limits()
+	bucket := cloudblob.FromBucket(root, gocloud.OpenBucket(nil))
+	limits := bucket.(blobio.Limited).Limits()
 	r := examine(t, bucket, Options{})
 	mount := find(t, r, "mount")
 	if len(limits) != 5 || mount.Status != Warning || !strings.Contains(mount.Do, "hooks") {

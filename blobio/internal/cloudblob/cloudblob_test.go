@@ -11,7 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/blobtest"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 )
 
 // bare is a gocloud bucket without hooks, and without anything by which its driver could be known.

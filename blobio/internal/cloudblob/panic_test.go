@@ -9,7 +9,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/blobio/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
 )
 
 // careless is a driver that follows pointers which a store left out of its answer, as gocloud's do.
