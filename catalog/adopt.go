@@ -355,7 +355,7 @@ func (t *Table) describe(ctx context.Context, client *blobio.Client, path, folde
 		return nil, err
 	}
 	admit := verify.AdmitOptions{Policy: urlresolve.Policy{Allow: allow}, Read: o.Read, MaxMemory: t.cat.opts.MaxMemory}
-	if err := verify.AdmitOpen(ctx, client, shard, admit); err != nil {
+	if err := verify.Admit(ctx, client, shard, admit); err != nil {
 		return nil, err
 	}
 	if folder != "" {

@@ -40,7 +40,7 @@ type IndexResult struct {
 // AddIndex makes an index one of the table's: every new shard gets it, and every stripe that is there. An index of the same
 // columns with another tokenizer is replaced.
 func (t *Table) AddIndex(ctx context.Context, s shardfmt.IndexSpec, o IndexOptions) (*IndexResult, error) {
-	if err := shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard); err != nil {
+	if err := (shardfmt.IndexSpecs{s}).Check(t.schema.Shard); err != nil {
 		return nil, fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)
 	}
 	specs, err := t.Indexes()
@@ -98,11 +98,11 @@ func indexNamed(name string) func(shardfmt.IndexSpec) bool {
 }
 
 // setIndexes sets the table's indexes.
-func (t *Table) setIndexes(ctx context.Context, specs []shardfmt.IndexSpec) error {
+func (t *Table) setIndexes(ctx context.Context, specs shardfmt.IndexSpecs) error {
 	if len(specs) == 0 {
 		return t.SetProperties(ctx, nil, []string{IndexesProperty})
 	}
-	return t.SetProperties(ctx, map[string]string{IndexesProperty: shardfmt.FormatIndexSpecs(specs)}, nil)
+	return t.SetProperties(ctx, map[string]string{IndexesProperty: specs.String()}, nil)
 }
 
 const (
@@ -136,7 +136,7 @@ func (t *Table) applyIndexes(ctx context.Context, drop string, o IndexOptions) (
 // indexing brings shards to the indexes that a table has.
 type indexing struct {
 	table *Table
-	specs []shardfmt.IndexSpec
+	specs shardfmt.IndexSpecs
 	drop  string
 	o     IndexOptions
 	// seen are shards that are as they ought to be: shards that were looked at, and what was made of them.
@@ -255,9 +255,9 @@ type indexWork struct {
 	shard *shardfmt.Shard
 	ids   []int
 	// lacking are the indexes to build, by the number of the stripe and the names that the shard has for their columns.
-	lacking map[int][]shardfmt.IndexSpec
+	lacking map[int]shardfmt.IndexSpecs
 	// whole are those of the shard as a whole, whose names in the table are renewed: term filters that an earlier one left go.
-	whole   []shardfmt.IndexSpec
+	whole   shardfmt.IndexSpecs
 	renewed []string
 	// drops: some stripe has an index that is to go.
 	drops   bool
@@ -270,7 +270,7 @@ func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.
 	if err != nil {
 		return nil, err
 	}
-	w := &indexWork{indexing: x, entry: e, shard: shard, lacking: map[int][]shardfmt.IndexSpec{}}
+	w := &indexWork{indexing: x, entry: e, shard: shard, lacking: map[int]shardfmt.IndexSpecs{}}
 	if w.ids, err = x.table.schema.MapShard(ctx, shard); err != nil {
 		return nil, err
 	}

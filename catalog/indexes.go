@@ -16,9 +16,9 @@ import (
 const IndexesProperty = "shardcat.indexes"
 
 // Indexes are those that every new shard of the table gets.
-func (t *Table) Indexes() ([]shardfmt.IndexSpec, error) {
-	specs, err := shardfmt.ParseIndexSpecs(t.Properties()[IndexesProperty])
-	if err != nil {
+func (t *Table) Indexes() (shardfmt.IndexSpecs, error) {
+	var specs shardfmt.IndexSpecs
+	if err := specs.Set(t.Properties()[IndexesProperty]); err != nil {
 		return nil, fmt.Errorf("%w: table %s: property %s: %w", ErrInvalid, t.name, IndexesProperty, err)
 	}
 	return specs, nil
@@ -26,9 +26,10 @@ func (t *Table) Indexes() ([]shardfmt.IndexSpec, error) {
 
 // checkIndexes refuses an index property that no shard of a schema could follow.
 func checkIndexes(properties map[string]string, s *schema.Schema) error {
-	specs, err := shardfmt.ParseIndexSpecs(properties[IndexesProperty])
+	var specs shardfmt.IndexSpecs
+	err := specs.Set(properties[IndexesProperty])
 	if err == nil && len(specs) > 0 {
-		err = shardfmt.CheckIndexes(specs, s)
+		err = specs.Check(s)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: property %s: %w", ErrInvalid, IndexesProperty, err)
@@ -39,7 +40,7 @@ func checkIndexes(properties map[string]string, s *schema.Schema) error {
 // addDefaultIndexes checks the indexes that are requested, and adds the table's; where both have one of a name, what was
 // requested counts. A default whose column was dropped or renamed since is left out.
 func (t *Table) addDefaultIndexes(o *IngestOptions) error {
-	if err := shardfmt.CheckIndexes(o.Indexes, t.schema.Shard); err != nil {
+	if err := o.Indexes.Check(t.schema.Shard); err != nil {
 		return fmt.Errorf("%w: table %s: %w", ErrInvalid, t.name, err)
 	}
 	specs, err := t.Indexes()
@@ -48,7 +49,7 @@ func (t *Table) addDefaultIndexes(o *IngestOptions) error {
 	}
 	o.Indexes = slices.Clone(o.Indexes)
 	for _, s := range specs {
-		if shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard) == nil {
+		if (shardfmt.IndexSpecs{s}).Check(t.schema.Shard) == nil {
 			o.addIndex(s)
 		}
 	}
@@ -113,7 +114,7 @@ func (t *Table) indexNow(d index.Descriptor, ids []int) (s shardfmt.IndexSpec, o
 		}
 		s.Columns = append(s.Columns, strings.Join(parts, "+"))
 	}
-	return s, shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, t.schema.Shard) == nil
+	return s, (shardfmt.IndexSpecs{s}).Check(t.schema.Shard) == nil
 }
 
 // indexOf is an index of the table by the names that its columns have in a shard; ok is false if the shard lacks one, or
@@ -137,7 +138,7 @@ func (t *Table) indexOf(s shardfmt.IndexSpec, shard *schema.Schema, ids []int) (
 	if !ok {
 		return own, false
 	}
-	return own, shardfmt.CheckIndexes([]shardfmt.IndexSpec{own}, shard) == nil
+	return own, (shardfmt.IndexSpecs{own}).Check(shard) == nil
 }
 
 // columnPath is the path of the column with a field id; of an element, that of its list.

@@ -74,7 +74,7 @@ type IngestOptions struct {
 	// Pack stores structs as packed groups, by dotted path, see shardfmt.WriterOptions.Pack.
 	Pack map[string][]string
 	// Indexes of every stripe, besides those that the table requires (IndexesProperty).
-	Indexes []shardfmt.IndexSpec
+	Indexes shardfmt.IndexSpecs
 	// UpsertBy are columns whose values together are the key of a row: a row takes the place of the table's rows with its key, in the
 	// snapshot that adds it, and of the rows of one delivery with one key the last one counts. Unique are columns of a key too, but a row
 	// whose key the table has, or another row of the delivery, is refused: ErrExists. A row without a key, one of whose columns is null,

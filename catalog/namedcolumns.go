@@ -91,17 +91,19 @@ var errColumnGone = errors.New("the column was dropped")
 
 // renameIndexes leaves out indexes of which a column is gone.
 func renameIndexes(text string, to *renaming) (string, error) {
-	specs, err := shardfmt.ParseIndexSpecs(text)
-	if err != nil {
+	var specs shardfmt.IndexSpecs
+	if err := specs.Set(text); err != nil {
 		return "", err
 	}
-	var out []shardfmt.IndexSpec
+	var out shardfmt.IndexSpecs
 	for _, s := range specs {
-		if s.Columns, err = renameAll(s.Columns, to); err == nil {
+		columns, err := renameAll(s.Columns, to)
+		if err == nil {
+			s.Columns = columns
 			out = append(out, s)
 		}
 	}
-	return shardfmt.FormatIndexSpecs(out), nil
+	return out.String(), nil
 }
 
 // renameAll renames the columns of an index, and the members of composites.

@@ -88,8 +88,8 @@ func TestNamesFollowColumns(t *testing.T) {
 
 func mustSpec(t *testing.T, text string) shardfmt.IndexSpec {
 	t.Helper()
-	s, err := shardfmt.ParseIndexSpec(text)
-	if err != nil {
+	var s shardfmt.IndexSpec
+	if err := s.Set(text); err != nil {
 		t.Fatal(err)
 	}
 	return s

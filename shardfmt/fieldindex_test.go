@@ -18,12 +18,12 @@ func TestFieldIndexesLoseNoRow(t *testing.T) {
 	ctx := context.Background()
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
-	ofStripes, err := ParseIndexSpecs("text@field:msg:unicode-log hash@field:u layer@field:id layer@field:d")
-	if err != nil {
+	var ofStripes IndexSpecs
+	if err := ofStripes.Set("text@field:msg:unicode-log hash@field:u layer@field:id layer@field:d"); err != nil {
 		t.Fatal(err)
 	}
-	ofShard, err := ParseIndexSpecs("text@shard-field:s.tag:trivial hash@shard-field:s.n layer@shard-field:f hash@shard-field:ok")
-	if err != nil {
+	var ofShard IndexSpecs
+	if err := ofShard.Set("text@shard-field:s.tag:trivial hash@shard-field:s.n layer@shard-field:f hash@shard-field:ok"); err != nil {
 		t.Fatal(err)
 	}
 	all := append(ofStripes[:len(ofStripes):len(ofStripes)], ofShard...)
@@ -103,7 +103,8 @@ func TestFieldIndexesLoseNoRow(t *testing.T) {
 	}
 	// What can't be one field's is refused by name.
 	for _, text := range []string{"hash@field:u,ok", "text@shard-field:msg+s.tag", "text@field:tags"} {
-		specs, err := ParseIndexSpecs(text)
+		var specs IndexSpecs
+		err := specs.Set(text)
 		if err == nil {
 			s, openErr := Open(ctx, client, at("1"), OpenOptions{})
 			if openErr != nil {

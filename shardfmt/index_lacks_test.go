@@ -119,8 +119,8 @@ func buildAll(t *testing.T, client *blobio.Client, of, text, prefix string) (out
 		t.Fatal(err)
 	}
 	defer s.Close()
-	spec, err := ParseIndexSpec(text)
-	if err != nil {
+	var spec IndexSpec
+	if err := spec.Set(text); err != nil {
 		t.Fatal(err)
 	}
 	if spec.Scope.Whole() {

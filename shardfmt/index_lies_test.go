@@ -73,8 +73,8 @@ func TestIndexOfOtherValuesInventsNoRow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec, err := ParseIndexSpec("text:msg")
-		if err != nil {
+		var spec IndexSpec
+		if err := spec.Set("text:msg"); err != nil {
 			t.Fatal(err)
 		}
 		lies, _, err := s.BuildIndexes(ctx, client, 0, []IndexSpec{spec}, IndexBuild{Root: lying, Prefix: lying + "-"})

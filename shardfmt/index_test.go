@@ -30,8 +30,8 @@ const indexedSchema = "id: Int64, msg: String, s: Struct<tag: String, n: Int32>,
 // indexedSpecs are indexes over all of it.
 func indexedSpecs(t testing.TB) (out []IndexSpec) {
 	for _, text := range []string{"text:msg:unicode-log", "text:s.tag:trivial", "hash:s.tag,s.n", "hash:u", "hash:ok", "text:tags", "hash:tags", "text:any", "layer:id", "layer:u", "layer:s.n", "layer:msg", "layer:f", "layer:ok", "layer:d", "layer:ok,f", "layer:u,msg", "layer:s.tag,d,id"} {
-		s, err := ParseIndexSpec(text)
-		if err != nil {
+		var s IndexSpec
+		if err := s.Set(text); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, s)
@@ -391,8 +391,8 @@ func logLines(t *testing.T, url string, lines int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := ParseIndexSpec("text:msg:unicode-log")
-	if err != nil {
+	var spec IndexSpec
+	if err := spec.Set("text:msg:unicode-log"); err != nil {
 		t.Fatal(err)
 	}
 	w, err := NewWriter(ctx, client, url, s, WriterOptions{Indexes: []IndexSpec{spec}})
@@ -453,8 +453,8 @@ func keyedRecords(t *testing.T, client *blobio.Client, url string, records int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := ParseIndexSpec("layer:id")
-	if err != nil {
+	var spec IndexSpec
+	if err := spec.Set("layer:id"); err != nil {
 		t.Fatal(err)
 	}
 	w, err := NewWriter(ctx, client, url, s, WriterOptions{Indexes: []IndexSpec{spec}})

@@ -19,6 +19,11 @@ import (
 )
 
 // IndexSpec requests an index of every stripe, or of the shard as a whole.
+//
+// Its Set reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index, or are one key of a layer
+// index, are separated by commas, and columns that are one field of a text index by +. text@shard, hash@shard and layer@shard request one index of
+// all stripes; @field and @shard-field for such that stand in the description of their field. Names in double quotes may hold anything.
+// Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
 type IndexSpec = stripeindex.Spec
 
 // The kinds of indexes.
@@ -39,25 +44,28 @@ const (
 // IndexScope is what an index belongs to. Its Set reads stripe, shard, field or shard-field.
 type IndexScope = stripeindex.Scope
 
-// ParseIndexSpec reads text:COL[:TOKENIZER], hash:COL or layer:COL; several columns that share a text or hash index, or are one key of a layer
-// index, are separated by commas, and columns that are one field of a text index by +. text@shard, hash@shard and layer@shard request one index of
-// all stripes; @field and @shard-field for such that stand in the description of their field. Names in double quotes may hold anything.
-// Tokenizers are unicode-word, which is the default, unicode-log, ipv4 and trivial.
-func ParseIndexSpec(text string) (IndexSpec, error) { return stripeindex.ParseSpec(text) }
+// IndexSpecs are the indexes of a shard or a table. Their text are those of the specs, separated by spaces.
+type IndexSpecs []IndexSpec
 
-// ParseIndexSpecs reads specs separated by spaces, FormatIndexSpecs writes them.
-func ParseIndexSpecs(text string) ([]IndexSpec, error) { return stripeindex.ParseSpecs(text) }
-
-// FormatIndexSpecs is the text that ParseIndexSpecs reads.
-func FormatIndexSpecs(specs []IndexSpec) string { return stripeindex.FormatSpecs(specs) }
-
-// CheckIndexes reports what is wrong with specs for shards of a schema, which is numbered: a column that is not there, or of a type that such
-// an index is not for, or two of one name. Without a schema it is what is wrong with them whatever the schema.
-func CheckIndexes(specs []IndexSpec, s *schema.Schema) error {
-	if s == nil {
-		return stripeindex.Check(specs)
+// Set reads the text of specs, which are checked as Check does without a schema.
+func (x *IndexSpecs) Set(text string) error {
+	specs, err := stripeindex.ParseSpecs(text)
+	if err == nil {
+		*x = specs
 	}
-	_, err := stripeindex.NewBuilders(specs, s)
+	return err
+}
+
+// String gives the text that Set reads.
+func (x IndexSpecs) String() string { return stripeindex.FormatSpecs(x) }
+
+// Check reports what is wrong with specs for shards of a schema, which is numbered: a column that is not there, or of a type that such
+// an index is not for, or two of one name. Without a schema it is what is wrong with them whatever the schema.
+func (x IndexSpecs) Check(s *schema.Schema) error {
+	if s == nil {
+		return stripeindex.Check(x)
+	}
+	_, err := stripeindex.NewBuilders(x, s)
 	return err
 }
 
@@ -177,7 +185,7 @@ type IndexBuild struct {
 
 // BuildIndexes builds indexes of a stripe that is there, from its records, deleted ones included. An index without any
 // term has no description. After an error the objects are those that were written all the same.
-func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, specs []IndexSpec, o IndexBuild) (out []index.Descriptor, objects []Object, err error) {
+func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, specs IndexSpecs, o IndexBuild) (out []index.Descriptor, objects []Object, err error) {
 	if isNil(st) || stripe < 0 || stripe >= len(s.stripes) {
 		return nil, nil, fmt.Errorf("%w: indexes of stripe %d need a store and a stripe", ErrMissing, stripe)
 	}
@@ -202,7 +210,7 @@ func (s *Shard) BuildIndexes(ctx context.Context, st WriteStore, stripe int, spe
 // BuildShardIndexes builds indexes of the shard as a whole, from all its records, deleted ones included. stripes are what is described of
 // each stripe beside them: term filters. An index without any term has no description. After an error the objects are those that were written all
 // the same.
-func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (whole []index.Descriptor, stripes map[int][]index.Descriptor, objects []Object, err error) {
+func (s *Shard) BuildShardIndexes(ctx context.Context, st WriteStore, specs IndexSpecs, o IndexBuild) (whole []index.Descriptor, stripes map[int][]index.Descriptor, objects []Object, err error) {
 	for _, spec := range specs {
 		if !spec.Scope.Whole() || isNil(st) {
 			return nil, nil, nil, fmt.Errorf("%w: index %s: a store, and the scope of a shard", ErrMissing, spec)
@@ -235,7 +243,7 @@ type indexBuild struct {
 	objects  []Object
 }
 
-func (s *Shard) newIndexBuild(ctx context.Context, st WriteStore, specs []IndexSpec, o IndexBuild) (*indexBuild, error) {
+func (s *Shard) newIndexBuild(ctx context.Context, st WriteStore, specs IndexSpecs, o IndexBuild) (*indexBuild, error) {
 	own, err := s.Schema(ctx)
 	if err != nil {
 		return nil, err

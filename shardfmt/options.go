@@ -124,7 +124,7 @@ type WriterOptions struct {
 	// the shard's own, and read there if the first is damaged or not known to a reader.
 	Encodings map[string][]Profile
 	// Indexes are built for every stripe, in objects of their own.
-	Indexes []IndexSpec
+	Indexes IndexSpecs
 	// Workers is how many fields are encoded at the same time, the number of processors if 0.
 	Workers int
 	// Choices, if not nil, gives small stripes the encodings of those of earlier shards with the same cache, while they fit.

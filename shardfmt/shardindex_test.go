@@ -16,8 +16,8 @@ import (
 // shardSpecs are indexes of a shard as a whole over all of the columns of indexedSchema.
 func shardSpecs(t testing.TB) []IndexSpec {
 	t.Helper()
-	specs, err := ParseIndexSpecs("text@shard:msg:unicode-log text@shard:s.tag:trivial hash@shard:s.tag,s.n hash@shard:u hash@shard:ok text@shard:tags,any hash@shard:tags layer@shard:d layer@shard:f,u layer@shard:id layer@shard:s.tag,d")
-	if err != nil {
+	var specs IndexSpecs
+	if err := specs.Set("text@shard:msg:unicode-log text@shard:s.tag:trivial hash@shard:s.tag,s.n hash@shard:u hash@shard:ok text@shard:tags,any hash@shard:tags layer@shard:d layer@shard:f,u layer@shard:id layer@shard:s.tag,d"); err != nil {
 		t.Fatal(err)
 	}
 	return specs

@@ -34,8 +34,8 @@ func stripedLinesOf(t *testing.T, url string, stripes, lines int, indexes string
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs, err := ParseIndexSpecs(indexes)
-	if err != nil {
+	var specs IndexSpecs
+	if err := specs.Set(indexes); err != nil {
 		t.Fatal(err)
 	}
 	w, err := NewWriter(ctx, client, url, s, WriterOptions{Indexes: specs, StripeRows: lines})
@@ -138,7 +138,7 @@ func TestCompositeIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := WriterOptions{StripeRows: 600}
-		if o.Indexes, err = ParseIndexSpecs(specs); err != nil {
+		if err = o.Indexes.Set(specs); err != nil {
 			t.Fatal(err)
 		}
 		w, err := NewWriter(ctx, client, folder+name, s, o)
@@ -213,9 +213,10 @@ func TestCompositeIndex(t *testing.T) {
 	}
 	s.Number()
 	for _, bad := range []string{"hash:a+b", "text:a+a", "text:a+id", "text:a+z", "text:a+b,a+b"} {
-		spec, err := ParseIndexSpec(bad)
+		var spec IndexSpec
+		err := spec.Set(bad)
 		if err == nil {
-			err = CheckIndexes([]IndexSpec{spec}, s)
+			err = (IndexSpecs{spec}).Check(s)
 		}
 		if err == nil {
 			t.Errorf("%s was taken", bad)

@@ -14,11 +14,12 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 )
 
-func check(t testing.TB, sp *blobio.Client, url string) *verify.Report {
+func check(t testing.TB, sp *blobio.Client, url string) *corrupt.Report {
 	t.Helper()
 	r, err := verify.Shard(context.Background(), sp, url, verify.Options{})
 	if err != nil {
@@ -66,7 +67,7 @@ func flipAll(t *testing.T, sp *blobio.Client, root, object string) {
 			t.Fatal(err)
 		}
 		r := check(t, sp, root)
-		found := slices.ContainsFunc(r.Errors, func(f verify.Finding) bool { return f.Object == object })
+		found := slices.ContainsFunc(r.Errors, func(f corrupt.Finding) bool { return f.Object == object })
 		if r.OK || !found {
 			t.Errorf("byte %d of %s: %+v", i, filepath.Base(name), r.Errors)
 		}

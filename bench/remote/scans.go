@@ -117,8 +117,8 @@ func (o *own) ask(ctx context.Context, t *catalog.Table, so catalog.ScanOptions,
 
 func appendFile(ctx context.Context, file string) func(t *catalog.Table) error {
 	return func(t *catalog.Table) error {
-		indexes, err := shardfmt.ParseIndexSpecs("hash:key text:text")
-		if err != nil {
+		var indexes shardfmt.IndexSpecs
+		if err := indexes.Set("hash:key text:text"); err != nil {
 			return err
 		}
 		src, err := fileio.OpenSource(ctx, t.Catalog().Client(), []string{file}, fileio.SourceOptions{Format: fileio.Parquet, Schema: t.Schema(), InProcess: true})

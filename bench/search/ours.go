@@ -69,8 +69,8 @@ func buildShard(ctx context.Context, path, dir, indexes string) error {
 	if err != nil {
 		return err
 	}
-	specs, err := shardfmt.ParseIndexSpecs(indexes)
-	if err != nil {
+	var specs shardfmt.IndexSpecs
+	if err := specs.Set(indexes); err != nil {
 		return err
 	}
 	w, err := shardfmt.NewWriter(ctx, c, "file://"+dir+"/"+shardName, s, shardfmt.WriterOptions{Indexes: specs, Workers: 1})

@@ -35,13 +35,13 @@ func scoped(s shardfmt.IndexSpec, scope string) (shardfmt.IndexSpec, error) {
 	err := of.Set(scope)
 	if err == nil && of != shardfmt.OfStripe {
 		s.Scope = of
-		err = shardfmt.CheckIndexes([]shardfmt.IndexSpec{s}, nil)
+		err = (shardfmt.IndexSpecs{s}).Check(nil)
 	}
 	return s, err
 }
 
 // specs reads the flags.
-func (f *indexFlags) specs() (out []shardfmt.IndexSpec, err error) {
+func (f *indexFlags) specs() (out shardfmt.IndexSpecs, err error) {
 	if f.scope != "stripe" && len(f.text)+len(f.hash)+len(f.layer) == 0 {
 		return nil, usagef("--index-scope needs --text-index, --hash-index or --layer-index")
 	}
@@ -50,7 +50,8 @@ func (f *indexFlags) specs() (out []shardfmt.IndexSpec, err error) {
 		flags []string
 	}{{"text:", f.text}, {"hash:", f.hash}, {"layer:", f.layer}} {
 		for _, flag := range of.flags {
-			s, parseErr := shardfmt.ParseIndexSpec(of.kind + flag)
+			var s shardfmt.IndexSpec
+			parseErr := s.Set(of.kind + flag)
 			if parseErr == nil {
 				s, parseErr = scoped(s, f.scope)
 			}
@@ -73,9 +74,9 @@ func (f *indexFlags) defaults(properties map[string]string, s *schema.Schema) er
 	if _, also := properties[catalog.IndexesProperty]; also {
 		return usagef("--text-index, --hash-index and --layer-index can't be used with the property %s", catalog.IndexesProperty)
 	}
-	if err := shardfmt.CheckIndexes(specs, s); err != nil {
+	if err := specs.Check(s); err != nil {
 		return usageError{err}
 	}
-	properties[catalog.IndexesProperty] = shardfmt.FormatIndexSpecs(specs)
+	properties[catalog.IndexesProperty] = specs.String()
 	return nil
 }

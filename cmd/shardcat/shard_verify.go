@@ -5,6 +5,7 @@ import (
 
 	"github.com/shardcat/shardcat/cmd/shardcat/internal/convert"
 	"github.com/shardcat/shardcat/internal/plural"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/verify"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -55,7 +56,7 @@ func (a *app) shardVerifyCommand() *cobra.Command {
 }
 
 // printVerified prints a report and ends the command by what it states.
-func (a *app) printVerified(url string, r *verify.Report) error {
+func (a *app) printVerified(url string, r *corrupt.Report) error {
 	if a.json {
 		if err := a.printJSON(r); err != nil {
 			return err

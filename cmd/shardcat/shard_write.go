@@ -303,7 +303,7 @@ func (a *app) writeShard(ctx context.Context, out string, in shardRecords, o sha
 	src = sysfield.Source(src, in.add)
 	s := src.Schema()
 	s.Number()
-	if err := shardfmt.CheckIndexes(o.Indexes, s); err != nil {
+	if err := o.Indexes.Check(s); err != nil {
 		return usageError{err}
 	}
 	started := time.Now()

@@ -105,7 +105,8 @@ func (c *indexChange) apply(ctx context.Context, t *catalog.Table) (*catalog.Ind
 		keys, err := t.AddKeyIndex(ctx, c.index, c.options)
 		return &catalog.IndexResult{Keys: keys}, err
 	}
-	s, err := shardfmt.ParseIndexSpec(c.index)
+	var s shardfmt.IndexSpec
+	err := s.Set(c.index)
 	if err == nil {
 		s, err = scoped(s, c.scope)
 	}

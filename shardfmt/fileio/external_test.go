@@ -502,7 +502,7 @@ func TestExternalParquetFlips(t *testing.T) {
 	if _, err := shardfmt.WriteExternalParquet(t.Context(), sp, some, files[:1], shardfmt.ExternalOptions{Columns: []string{"id"}}); err != nil {
 		t.Fatal(err)
 	}
-	check := func(url string) *verify.Report {
+	check := func(url string) *corrupt.Report {
 		r, err := verify.Shard(t.Context(), sp, url, verify.Options{})
 		if err != nil {
 			t.Fatal(err)

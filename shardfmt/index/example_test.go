@@ -24,7 +24,8 @@ func ExampleDescriptor_OpenText() {
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()
 	const url = "mem://indexed/cities.amudai.shard"
-	spec, err := shardfmt.ParseIndexSpec("text:city")
+	var spec shardfmt.IndexSpec
+	err := spec.Set("text:city")
 	check(err)
 	written(ctx, client, url, shardfmt.WriterOptions{Indexes: []shardfmt.IndexSpec{spec}})
 	shard, err := shardfmt.Open(ctx, client, url, shardfmt.OpenOptions{})

@@ -64,8 +64,8 @@ func (x *indexedInputs) input(name, indexes string) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	specs, err := shardfmt.ParseIndexSpecs(indexes)
-	if err != nil {
+	var specs shardfmt.IndexSpecs
+	if err := specs.Set(indexes); err != nil {
 		x.t.Fatal(err)
 	}
 	url := x.root + name + ".amudai.shard"

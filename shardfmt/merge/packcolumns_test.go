@@ -36,8 +36,8 @@ func writeMixed(t *testing.T, sp *blobio.Client, url string, first, rows int, la
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := shardfmt.ParseIndexSpec("text:text")
-	if err != nil {
+	var spec shardfmt.IndexSpec
+	if err := spec.Set("text:text"); err != nil {
 		t.Fatal(err)
 	}
 	w, err := shardfmt.NewWriter(context.Background(), sp, url, s, shardfmt.WriterOptions{
@@ -329,7 +329,7 @@ func TestPackedColumnsFlipped(t *testing.T) {
 		bad[i] ^= 1 << (i % 8)
 		replace(t, sp, object, bad)
 		r, err := verify.Shard(context.Background(), sp, res.URL, verify.Options{})
-		if err != nil || !slices.ContainsFunc(r.Errors, func(f verify.Finding) bool { return f.Object == object }) {
+		if err != nil || !slices.ContainsFunc(r.Errors, func(f corrupt.Finding) bool { return f.Object == object }) {
 			t.Fatalf("byte %d of %d: %+v, %v", i, len(good), r.Errors, err)
 		}
 	}

@@ -30,8 +30,8 @@ func TestIndexesOfWholeInputs(t *testing.T) {
 	}
 	input := func(name, indexes string, rows int) merge.Input {
 		t.Helper()
-		specs, err := shardfmt.ParseIndexSpecs(indexes)
-		if err != nil {
+		var specs shardfmt.IndexSpecs
+		if err := specs.Set(indexes); err != nil {
 			t.Fatal(err)
 		}
 		w, err := shardfmt.NewWriter(ctx, sp, at+name+".amudai.shard", s, shardfmt.WriterOptions{Indexes: specs, StripeRows: 2})

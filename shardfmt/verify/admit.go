@@ -32,8 +32,6 @@ const smallShard = 16 << 20
 
 // AdmitOptions of Admit. The zero value is valid.
 type AdmitOptions struct {
-	// Size of the root in bytes, 0 if it is not known.
-	Size int64
 	// Policy reports what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
 	// Read states whose data are read.
@@ -54,21 +52,14 @@ type AdmitOptions struct {
 // Each object must be there and as long as the references say. Then data are read within the budget of a scan, as Read states;
 // where all of a shard is read, whatever Shard would report is refused too. The error is a corrupt.Error that names object
 // and offset.
-func Admit(ctx context.Context, st Store, url string, o AdmitOptions) error {
-	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: o.Policy})
-	if err != nil {
-		return err
-	}
-	return admit(ctx, st, root, o)
-}
-
-// AdmitOpen is Admit for a *shardfmt.Shard, which is open: metadata that was read is not read again, unless all of the shard is.
-func AdmitOpen(ctx context.Context, st Store, shard opened.Shard, o AdmitOptions) error {
+//
+// The shard is a *shardfmt.Shard: metadata that was read is not read again, unless all of the shard is.
+func Admit(ctx context.Context, st Store, shard opened.Shard, o AdmitOptions) error {
 	return admit(ctx, st, opened.Root(shard), o)
 }
 
 func admit(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error {
-	url, size := root.URL(), root.Size()
+	url := root.URL()
 	c, err := costsOf(ctx, root, o.MaxMemory)
 	if err != nil {
 		return err
@@ -81,8 +72,7 @@ func admit(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error
 	}
 	switch {
 	case o.Read == ReadAll, o.Read == ReadSmall && c.bytes <= smallShard:
-		o.Size = size
-		return whole(ctx, st, url, o)
+		return whole(ctx, st, root, o)
 	case len(c.unbounded) > 0:
 		return readable(ctx, st, root, &schema.Schema{Fields: c.unbounded, Count: c.schema.Count}, o.MaxMemory)
 	}
@@ -90,8 +80,8 @@ func admit(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error
 }
 
 // whole verifies a shard and gives the first thing that is wrong.
-func whole(ctx context.Context, st Store, url string, o AdmitOptions) error {
-	r, err := shard(ctx, st, url, Options{Size: o.Size, Policy: o.Policy, MaxMemory: o.MaxMemory}, false)
+func whole(ctx context.Context, st Store, root *meta.Root, o AdmitOptions) error {
+	r, err := shard(ctx, st, root.URL(), Options{Size: root.Size(), Policy: o.Policy, MaxMemory: o.MaxMemory}, false)
 	if err != nil || r.OK {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestHostileShardsAreNotAdmitted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st, url := hostile(t, name)
 			defer st.Close()
-			err := Admit(t.Context(), st, url, AdmitOptions{Read: c.read, MaxMemory: 64 << 20})
+			err := admitAt(t.Context(), st, url, AdmitOptions{Read: c.read, MaxMemory: 64 << 20})
 			if !errors.Is(err, corrupt.ErrCorrupt) && !errors.Is(err, corrupt.ErrUnsupported) ||
 				!strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), url) {
 				t.Error(err)
@@ -94,7 +94,7 @@ func TestGoldenShardsAreAdmitted(t *testing.T) {
 		if i%10 == 0 {
 			read = ReadSmall
 		}
-		if err := Admit(context.Background(), st, "file://"+root, AdmitOptions{Read: read}); err != nil {
+		if err := admitAt(context.Background(), st, "file://"+root, AdmitOptions{Read: read}); err != nil {
 			t.Error(root, err)
 		}
 	}
@@ -108,4 +108,13 @@ func TestDearShardsAreNotWhole(t *testing.T) {
 	if err != nil || r.OK || !strings.Contains(r.Errors[0].What, "32768 records of 2147483647 bytes each") || r.Errors[0].Object != url {
 		t.Errorf("%+v, error %v", r, err)
 	}
+}
+
+// admitAt is Admit of the shard at a URL.
+func admitAt(ctx context.Context, st Store, url string, o AdmitOptions) error {
+	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Policy: o.Policy})
+	if err != nil {
+		return err
+	}
+	return admit(ctx, st, root, o)
 }

@@ -392,7 +392,7 @@ func (r *reader) finish() error {
 }
 
 func (r *reader) foundWithin(s *ranges.Sum) bool {
-	return slices.ContainsFunc(r.v.report.Errors, func(f Finding) bool {
+	return slices.ContainsFunc(r.v.report.Errors, func(f corrupt.Finding) bool {
 		return f.Object == r.o.url && f.Offset >= s.Start && f.Offset < s.End
 	})
 }

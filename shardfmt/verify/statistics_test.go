@@ -32,7 +32,7 @@ func TestClearedPresenceIsNamed(t *testing.T) {
 	if !r.OK || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], `stripe 0, field "x.item"`) {
 		t.Errorf("%v, warnings %q", r.Errors, r.Warnings)
 	}
-	if err := Admit(t.Context(), client, url, AdmitOptions{Read: ReadAll}); err != nil {
+	if err := admitAt(t.Context(), client, url, AdmitOptions{Read: ReadAll}); err != nil {
 		t.Error(err)
 	}
 }

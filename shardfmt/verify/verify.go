@@ -58,23 +58,17 @@ type Options struct {
 	Expect func(bytes int64)
 }
 
-// Finding is one thing that is wrong, Report what a verification found.
-type (
-	Finding = corrupt.Finding
-	Report  = corrupt.Report
-)
-
 // maxFindings ends the list of a report: whoever has a hundred damages needs no second hundred.
 const maxFindings = 100
 
 // Shard verifies the shard with the given root. Damage is reported, not returned; the error is for a root that
 // is not there (blobio.ErrNotFound), and for stores that can't be read.
-func Shard(ctx context.Context, st Store, url string, o Options) (*Report, error) {
+func Shard(ctx context.Context, st Store, url string, o Options) (*corrupt.Report, error) {
 	return shard(ctx, st, url, o, true)
 }
 
 // shard is Shard. With costs, reading all records must be within the budget of a scan by what the metadata promise.
-func shard(ctx context.Context, st Store, url string, o Options, costs bool) (*Report, error) {
+func shard(ctx context.Context, st Store, url string, o Options, costs bool) (*corrupt.Report, error) {
 	v := &verifier{ctx: ctx, st: st, o: o, objects: map[string]*object{}}
 	if err := v.root(url, o.Size, 0); err != nil {
 		return nil, err
@@ -96,7 +90,7 @@ func shard(ctx context.Context, st Store, url string, o Options, costs bool) (*R
 	r := &v.report
 	r.Objects, r.OK = len(v.objects), len(r.Errors) == 0
 	if r.Errors == nil {
-		r.Errors = []Finding{}
+		r.Errors = []corrupt.Finding{}
 	}
 	return r, nil
 }
@@ -106,7 +100,7 @@ type verifier struct {
 	ctx     context.Context
 	st      Store
 	o       Options
-	report  Report
+	report  corrupt.Report
 	objects map[string]*object
 	order   []*object
 	top     *meta.Root // the shard's own root, nil if it can't be read
@@ -134,7 +128,7 @@ func (w *walk) describe(stripe int, of *metapb.IndexCollection, anchor string) {
 // found reports damage at an offset of an object.
 func (v *verifier) found(object string, offset int64, format string, args ...any) {
 	if len(v.report.Errors) < maxFindings {
-		v.report.Errors = append(v.report.Errors, Finding{Object: object, Offset: offset, What: fmt.Sprintf(format, args...)})
+		v.report.Errors = append(v.report.Errors, corrupt.Finding{Object: object, Offset: offset, What: fmt.Sprintf(format, args...)})
 	}
 }
 

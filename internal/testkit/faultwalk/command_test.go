@@ -558,10 +558,10 @@ func export(r *session) error {
 }
 
 func addIndex(r *session, t *catalog.Table) error {
-	index, err := shardfmt.ParseIndexSpec("hash:name")
-	if err != nil {
+	var index shardfmt.IndexSpec
+	if err := index.Set("hash:name"); err != nil {
 		return err
 	}
-	_, err = t.AddIndex(r.ctx, index, catalog.IndexOptions{})
+	_, err := t.AddIndex(r.ctx, index, catalog.IndexOptions{})
 	return err
 }

@@ -535,7 +535,8 @@ func (l *life) layout() {
 		case l.r.IntN(2) == 0:
 			text = "hash:" + c.name
 		}
-		s, err := shardfmt.ParseIndexSpec(text)
+		var s shardfmt.IndexSpec
+		err := s.Set(text)
 		l.must(err)
 		l.step("index %s", text)
 		_, err = l.tbl.AddIndex(ctx, s, catalog.IndexOptions{NewShardsOnly: l.r.IntN(3) == 0})

@@ -125,6 +125,12 @@ func (s Spec) String() string {
 // Name is what the index is called, whatever its scope: its kind and columns.
 func (s Spec) Name() string { return kindNames[s.Kind] + ":" + formatColumns(s.Columns) }
 
+// Set reads the text of a spec, as a flag does.
+func (s *Spec) Set(text string) (err error) {
+	*s, err = ParseSpec(text)
+	return err
+}
+
 // ParseSpecs reads specs separated by spaces, as a table property holds them.
 func ParseSpecs(text string) (out []Spec, err error) {
 	for _, word := range fields(text) {

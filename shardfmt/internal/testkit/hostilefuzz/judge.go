@@ -167,7 +167,7 @@ func (a *attack) judge(r *rand.Rand, m *mutant.Mutant, of *mutant.Shard) (v verd
 	v.Kind = m.Kind
 	var got *rows
 	catErr := v.guarded("cat", func() (err error) { got, err = cat(m.Shard, a.memory); return err })
-	var report *verify.Report
+	var report *corrupt.Report
 	verifyErr := v.guarded("verify", func() (err error) {
 		report, err = verify.Shard(context.Background(), m.Store(), mutant.URL, verify.Options{MaxMemory: a.memory})
 		return err
@@ -176,7 +176,12 @@ func (a *attack) judge(r *rand.Rand, m *mutant.Mutant, of *mutant.Shard) (v verd
 	v.Whole = whole
 	inspectErr := v.guarded("inspect", func() error { return inspectAll(m.Shard) })
 	admitErr := v.guarded("admit", func() error {
-		return verify.Admit(context.Background(), m.Store(), mutant.URL, verify.AdmitOptions{MaxMemory: a.memory})
+		shard, err := shardfmt.Open(context.Background(), m.Store(), mutant.URL, shardfmt.OpenOptions{})
+		if err != nil {
+			return err
+		}
+		defer shard.Close()
+		return verify.Admit(context.Background(), m.Store(), shard, verify.AdmitOptions{MaxMemory: a.memory})
 	})
 	switch {
 	case catErr != nil && whole:

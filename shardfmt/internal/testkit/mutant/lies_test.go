@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
@@ -185,7 +186,13 @@ func TestMutantsComeBack(t *testing.T) {
 func TestUnionsAreReadBeforeAdmission(t *testing.T) {
 	s := owned(t)[1] // with unions at offsets
 	for path, refused := range map[string]bool{"u": true, "id": false} {
-		err := verify.Admit(t.Context(), garbled(t, s, path).Store(), URL, verify.AdmitOptions{Read: verify.ReadLeast})
+		st := garbled(t, s, path).Store()
+		shard, err := shardfmt.Open(t.Context(), st, URL, shardfmt.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = verify.Admit(t.Context(), st, shard, verify.AdmitOptions{Read: verify.ReadLeast})
+		shard.Close()
 		if (err != nil) != refused || err != nil && !errors.Is(err, corrupt.ErrCorrupt) {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -41,7 +41,7 @@ func Own(ctx context.Context) (out []*Shard, err error) {
 	} {
 		c.o.CreationMin, c.o.CreationMax = creation, creation
 		if c.indexed {
-			if c.o.Indexes, err = shardfmt.ParseIndexSpecs("text:name,city hash:id"); err != nil {
+			if err = c.o.Indexes.Set("text:name,city hash:id"); err != nil {
 				return nil, err
 			}
 		}
