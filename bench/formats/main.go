@@ -151,7 +151,7 @@ func (t *sample) measure(f fileio.Format, path string, turns int) error {
 	for range turns {
 		os.Remove(path)
 		start := time.Now()
-		sink, err := fileio.CreateBatches(ctx, c, url, f, t.schema, fileio.SinkOptions{})
+		sink, err := f.CreateBatches(ctx, c, url, t.schema, fileio.SinkOptions{})
 		if err == nil {
 			err = errors.Join(sink.Write(t.batch), sink.Close())
 		}

@@ -165,7 +165,7 @@ func (f *dialectFlags) columnOptions(o *fileio.SourceOptions) (err error) {
 		o.Header = fileio.NoHeader
 	}
 	if f.comma != "" {
-		if o.Comma, err = fileio.ParseComma(f.comma); err != nil {
+		if o.Comma, err = parseComma(f.comma); err != nil {
 			return usagef("invalid argument for --comma: %w", err)
 		}
 	}
@@ -261,4 +261,18 @@ func (r *rejectFile) close() error {
 	err = errors.Join(err, r.file.Close())
 	r.file = nil
 	return err
+}
+
+// commaNames are the separators of CSV fields that have a name.
+var commaNames = map[string]byte{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "pipe": '|', "space": ' ', "colon": ':'}
+
+// parseComma reads a separator of CSV fields: one of commaNames, or the byte itself.
+func parseComma(text string) (byte, error) {
+	if c, ok := commaNames[text]; ok {
+		return c, nil
+	}
+	if len(text) != 1 {
+		return 0, fmt.Errorf("%q: one byte, or comma, tab, semicolon, pipe, space, colon", text)
+	}
+	return text[0], nil
 }

@@ -71,7 +71,7 @@ func (a *app) inspectFile(cmd *cobra.Command, url string, kind fileio.Format, de
 	if err != nil {
 		return err
 	}
-	x, err := fileio.Inspect(cmd.Context(), a.client, url, kind, detail, settings)
+	x, err := kind.Inspect(cmd.Context(), a.client, url, detail, settings)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (a *app) verifyFile(cmd *cobra.Command, url string, kind fileio.Format, f *
 		return err
 	}
 	bar, told := a.inputBar("verify", "B")
-	r, err := fileio.Verify(cmd.Context(), a.client, url, kind, settings, told)
+	r, err := kind.Verify(cmd.Context(), a.client, url, settings, told)
 	bar.Finish()
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ func (a *app) openSource(ctx context.Context, files []string, o fileio.SourceOpt
 	if err != nil {
 		return nil, asUsage(err, fileio.ErrColumn)
 	}
-	if in := fileio.InferenceOf(src); in != nil {
+	if in := fileio.InferenceOf(src); !in.Given {
 		const most = 60
 		a.notes = in.Lines(most)
 		if isTerminal(a.stderr) {
@@ -148,9 +148,6 @@ func (a *app) dryRun(ctx context.Context, files []string, o fileio.SourceOptions
 	}
 	defer src.Close()
 	in := fileio.InferenceOf(src)
-	if in == nil {
-		in = fileio.GivenTypes(src)
-	}
 	if a.json {
 		return a.printJSON(in)
 	}

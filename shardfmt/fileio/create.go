@@ -21,13 +21,13 @@ type Output interface {
 }
 
 // Create starts a file of records at url.
-func Create(ctx context.Context, sp *blobio.Client, url string, f Format, s *schema.Schema, o SinkOptions) (Output, error) {
+func (f Format) Create(ctx context.Context, sp *blobio.Client, url string, s *schema.Schema, o SinkOptions) (Output, error) {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
 	if f.HoldsBatches() {
 		return createRecords(f, s, o, func(types *arrow.Schema) (fileformat.Output, error) {
-			return CreateBatches(ctx, sp, url, f, types, o)
+			return f.CreateBatches(ctx, sp, url, types, o)
 		})
 	}
 	w, err := fileformat.NewObject(ctx, sp, url)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,26 +12,13 @@ import (
 // commas are what parts the fields of CSV, likelier ones first.
 var commas = []byte{',', '\t', ';', '|'}
 
-// commaNames are the separators of CSV fields that have a name on the command line.
-var commaNames = map[string]byte{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "pipe": '|', "space": ' ', "colon": ':'}
-
-// ParseComma reads a separator of CSV fields: a name of commaNames, or the byte itself.
-func ParseComma(text string) (byte, error) {
-	if c, ok := commaNames[text]; ok {
-		return c, nil
-	}
-	if len(text) != 1 {
-		return 0, fmt.Errorf("%q: one byte, or comma, tab, semicolon, pipe, space, colon", text)
-	}
-	return text[0], nil
-}
-
 // nameComma is how people read a separator.
 func nameComma(c byte) string {
-	for _, name := range []string{"tab", "space"} {
-		if commaNames[name] == c {
-			return name
-		}
+	switch c {
+	case '\t':
+		return "tab"
+	case ' ':
+		return "space"
 	}
 	return string(rune(c))
 }

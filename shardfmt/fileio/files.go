@@ -243,7 +243,7 @@ func (o SinkOptions) sink() fileformat.SinkOptions {
 }
 
 // CreateBatches starts a file of batches of any Arrow types at url.
-func CreateBatches(ctx context.Context, sp *blobio.Client, url string, f Format, s *arrow.Schema, o SinkOptions) (fileformat.Output, error) {
+func (f Format) CreateBatches(ctx context.Context, sp *blobio.Client, url string, s *arrow.Schema, o SinkOptions) (fileformat.Output, error) {
 	if file := f.File(); file != nil {
 		return file.Create(ctx, sp, url, s, o.sink())
 	}

@@ -231,7 +231,7 @@ func (p *partitioned) RowName(row int64) string { return p.origins.RowName(row) 
 
 // inferred reports InferenceOf.
 func (p *partitioned) inferred() *Inference {
-	in := InferenceOf(p.Source)
+	in := inferenceOf(p.Source)
 	if in == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func TestParquetNeedsItsReader(t *testing.T) {
 	path := "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "a.parquet"))
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil))
 	b.Field(0).(*array.Int64Builder).AppendValues([]int64{1, 2, 3}, nil)
-	out, err := CreateBatches(t.Context(), client, path, Parquet, b.Schema(), SinkOptions{})
+	out, err := Parquet.CreateBatches(t.Context(), client, path, b.Schema(), SinkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -207,7 +207,7 @@ func (r *Rows) project(batch arrow.RecordBatch) arrow.RecordBatch {
 }
 
 // Inspect describes a file that is not a shard.
-func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detail int, settings fileformat.Settings) (*fileformat.Inspection, error) {
+func (f Format) Inspect(ctx context.Context, sp *blobio.Client, url string, detail int, settings fileformat.Settings) (*fileformat.Inspection, error) {
 	if format := f.File(); format != nil {
 		file, err := openFile(ctx, sp, url, format, settings)
 		if err != nil {
@@ -235,7 +235,7 @@ func Inspect(ctx context.Context, sp *blobio.Client, url string, f Format, detai
 
 // Verify reads all of a file that is not a shard and checks what its format lets it check. progress, if not nil, is called with how
 // many bytes were read or checked, and how many there are.
-func Verify(ctx context.Context, sp *blobio.Client, url string, f Format, settings fileformat.Settings, progress func(done, total int64)) (*corrupt.Report, error) {
+func (f Format) Verify(ctx context.Context, sp *blobio.Client, url string, settings fileformat.Settings, progress func(done, total int64)) (*corrupt.Report, error) {
 	if format := f.File(); format != nil {
 		file, err := openFile(ctx, sp, url, format, settings)
 		if err == nil {

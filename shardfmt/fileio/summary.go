@@ -20,6 +20,8 @@ type Inference struct {
 	Header *bool  `json:"header,omitempty"`
 	// Rows that were looked at.
 	Rows int64 `json:"rows"`
+	// Given: the types were given or came with the file.
+	Given bool `json:"-"`
 	// Fields in the order of the schema.
 	Fields []InferredField `json:"fields"`
 }
@@ -39,21 +41,24 @@ type InferredField struct {
 	folders bool
 }
 
-// InferenceOf is what a source found out, or nil where types were given or came with the file.
+// InferenceOf is what a source found out, or, where types were given or came with the file, those; Rows is 0 then, as none was looked at.
 func InferenceOf(s Source) *Inference {
-	if i, ok := s.(interface{ inferred() *Inference }); ok {
-		return i.inferred()
+	if in := inferenceOf(s); in != nil {
+		return in
 	}
-	return nil
-}
-
-// GivenTypes describes a source whose types were given or came with the file; Rows is 0, as none was looked at.
-func GivenTypes(s Source) *Inference {
-	out := &Inference{}
+	out := &Inference{Given: true}
 	for _, n := range s.Schema().Fields {
 		out.Fields = append(out.Fields, InferredField{Name: n.Name, Type: shortType(n)})
 	}
 	return out
+}
+
+// inferenceOf is what a source found out, or nil where it did not look.
+func inferenceOf(s Source) *Inference {
+	if i, ok := s.(interface{ inferred() *Inference }); ok {
+		return i.inferred()
+	}
+	return nil
 }
 
 // summary describes an inference; s is its schema, after columns with given types.

@@ -27,14 +27,14 @@ func ExampleSettings() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	out, err := fileio.CreateBatches(ctx, client, "mem://settings/n.parquet", fileio.Parquet, s, fileio.SinkOptions{})
+	out, err := fileio.Parquet.CreateBatches(ctx, client, "mem://settings/n.parquet", s, fileio.SinkOptions{})
 	if err == nil {
 		err = errors.Join(out.Write(b), out.Close())
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
-	seen, err := fileio.Inspect(ctx, client, "mem://settings/n.parquet", fileio.Parquet, 1, nil)
+	seen, err := fileio.Parquet.Inspect(ctx, client, "mem://settings/n.parquet", 1, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -202,7 +202,7 @@ func (j *job) batches(ctx context.Context) (*arrowtype.Report, error) {
 		return nil, err
 	}
 	defer src.Close()
-	sink, err := fileio.CreateBatches(ctx, j.c, j.out, j.to, src.Schema(), j.o.Sink)
+	sink, err := j.to.CreateBatches(ctx, j.c, j.out, src.Schema(), j.o.Sink)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func zoned(t *testing.T, c *blobio.Client, url string, f fileio.Format) *arrow.S
 	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
 	defer b.Release()
 	b.Field(0).(*array.TimestampBuilder).AppendValues([]arrow.Timestamp{1_700_000_000_000_000_100, 1_700_000_000_000_000_123}, nil)
-	out, err := fileio.CreateBatches(context.Background(), c, url, f, s, fileio.SinkOptions{})
+	out, err := f.CreateBatches(context.Background(), c, url, s, fileio.SinkOptions{})
 	if err == nil {
 		err = errors.Join(out.Write(b.NewRecordBatch()), out.Close())
 	}

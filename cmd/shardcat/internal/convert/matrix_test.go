@@ -158,7 +158,7 @@ func writeColumn(t *testing.T, c *blobio.Client, url string, typ arrow.DataType,
 		t.Fatalf("%s: %v", typ, err)
 	}
 	s := arrow.NewSchema([]arrow.Field{{Name: "k0", Type: typ, Nullable: true}}, nil)
-	sink, err := fileio.CreateBatches(context.Background(), c, url, fileio.Arrow, s, fileio.SinkOptions{})
+	sink, err := fileio.Arrow.CreateBatches(context.Background(), c, url, s, fileio.SinkOptions{})
 	if err == nil {
 		err = errors.Join(sink.Write(array.NewRecordBatch(s, []arrow.Array{a}, int64(a.Len()))), sink.Close())
 	}

@@ -78,7 +78,7 @@ func (j *job) createRecords(ctx context.Context, src fileio.Source, original *ar
 				return nil, err
 			}
 		}
-		return fileio.Create(ctx, j.c, j.out, j.to, src.Schema(), j.o.Sink)
+		return j.to.Create(ctx, j.c, j.out, src.Schema(), j.o.Sink)
 	}
 	o := j.o.Shard
 	if err := KeepSchema(original, &o.Properties); err != nil {

@@ -51,7 +51,7 @@ func copyTo(c *blobio.Client, in, out string, o fileio.SourceOptions) (n int64, 
 			return 0, err
 		}
 		defer src.Close()
-		sink, err := fileio.CreateBatches(ctx, c, out, format, src.Schema(), fileio.SinkOptions{})
+		sink, err := format.CreateBatches(ctx, c, out, src.Schema(), fileio.SinkOptions{})
 		if err != nil {
 			return 0, err
 		}
@@ -73,7 +73,7 @@ func copyTo(c *blobio.Client, in, out string, o fileio.SourceOptions) (n int64, 
 			return err
 		})
 	}
-	sink, err := fileio.Create(ctx, c, out, format, src.Schema(), fileio.SinkOptions{})
+	sink, err := format.Create(ctx, c, out, src.Schema(), fileio.SinkOptions{})
 	if err != nil {
 		return 0, err
 	}
@@ -128,11 +128,11 @@ func TestDatasetsAreFiles(t *testing.T) {
 	if _, err := dataset.Open(ctx, c, parent+"b.lance", ""); !errors.Is(err, dataset.ErrNoDataset) {
 		t.Errorf("a file that was written: %v", err)
 	}
-	x, err := fileio.Inspect(ctx, c, url, "lance", 1, old.Settings)
+	x, err := fileio.Lance.Inspect(ctx, c, url, 1, old.Settings)
 	if err != nil || x.Records != 54 || x.Format != "lance" {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if r, err := fileio.Verify(ctx, c, url, "lance", nil, nil); err != nil || !r.OK || r.Objects < 5 {
+	if r, err := fileio.Lance.Verify(ctx, c, url, nil, nil); err != nil || !r.OK || r.Objects < 5 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
