@@ -54,9 +54,9 @@ type ListOptions struct {
 	Trace Trace
 }
 
-// BucketReader reads the objects of one bucket. All methods may be called concurrently. Every error is one
-// of this package's classes.
-type BucketReader interface {
+// Bucket reads and writes the objects of one bucket. All methods may be called concurrently. Every error is one of this
+// package's classes.
+type Bucket interface {
 	// ReadRange fills dst with the bytes of key from off on and returns how many it filled: len(dst), or
 	// fewer with an error; those at the start of dst are right then too, and the next attempt may go on
 	// behind them. A range that ends beyond the object is ErrRange, whatever the store would have sent. Info
@@ -72,11 +72,6 @@ type BucketReader interface {
 	// List yields the objects whose key starts with prefix, in key order, as far as the store keeps one.
 	// It stops at the first error, which it yields.
 	List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Info, error]
-}
-
-// Bucket reads and writes the objects of one bucket.
-type Bucket interface {
-	BucketReader
 	// Create starts a new object. The object is there, whole, once Close of the writer returned nil, and
 	// not at all before. If the key is taken then (or already now) the error is ErrExists.
 	// Cancelling ctx before Close abandons the object.

@@ -61,9 +61,10 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
-// NewError makes an *Error. If the cause reports how long to wait (see RetryAfter), so does the error.
+// NewError makes an *Error. Its RetryAfter is that of the cause: any error in the chain may report how long the store requested to
+// wait by a method WaitFor() time.Duration.
 func NewError(op, url string, class, cause error) error {
-	return &Error{Op: op, URL: urlresolve.Redact(url), Class: class, Err: cause, RetryAfter: RetryAfter(cause)}
+	return &Error{Op: op, URL: urlresolve.Redact(url), Class: class, Err: cause, RetryAfter: retryAfter(cause)}
 }
 
 // Error implements error, on one line.
@@ -104,9 +105,8 @@ func Class(err error) error {
 	return ErrUnknown
 }
 
-// RetryAfter is how long the store requested to wait before the next attempt, 0 if it did not say. Any error in
-// the chain may report it by a method WaitFor() time.Duration.
-func RetryAfter(err error) time.Duration {
+// retryAfter is how long the store requested to wait before the next attempt, 0 if it did not say.
+func retryAfter(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {
 		return e.RetryAfter

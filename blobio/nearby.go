@@ -94,12 +94,12 @@ func (o *OpenFiles) drop() {
 
 // openFile is an object of a driver's bucket.
 type openFile struct {
-	of  BucketReader
+	of  Bucket
 	key string
 }
 
 // Get gives what Keep was given for an object of a bucket, nil if there is nothing.
-func (o *OpenFiles) Get(of BucketReader, key string) io.Closer {
+func (o *OpenFiles) Get(of Bucket, key string) io.Closer {
 	if o == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (o *OpenFiles) Get(of BucketReader, key string) io.Closer {
 }
 
 // Keep takes something that is to be closed at the end. It reports with false that it doesn't: then the caller closes it.
-func (o *OpenFiles) Keep(of BucketReader, key string, c io.Closer) bool {
+func (o *OpenFiles) Keep(of Bucket, key string, c io.Closer) bool {
 	if o == nil {
 		return false
 	}

@@ -11,7 +11,7 @@ type ClientOptions struct {
 	Gap int64
 	// Request is how many bytes one request of ReadRanges has at most: 8 MiB.
 	Request int64
-	// Retry is how long requests to remote buckets are tried: DefaultRetry.
+	// Retry is how long requests to remote buckets are tried: RetryPolicy.WithDefaults.
 	Retry RetryPolicy
 	// Hedging makes ranged reads of remote buckets that take longer than 95 % of their likes send a second time, for at most 5 % of them.
 	Hedging bool

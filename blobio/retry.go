@@ -12,7 +12,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// RetryPolicy bounds repeated attempts by time. Zero fields have the default of DefaultRetry. Only ErrThrottled,
+// RetryPolicy bounds repeated attempts by time. Zero fields have defaults, see WithDefaults. Only ErrThrottled,
 // ErrTransient, ErrConflict and ErrDamaged are tried again, and only requests that may be made twice: reads, lists,
 // deletes, and the begin of a write (Client.Put deals with the end of one). The policy serves catalogs too: any function
 // whose errors have these classes is repeated by Do.
@@ -48,8 +48,8 @@ type Wait struct {
 	Since, Left time.Duration
 }
 
-// DefaultRetry outlasts an outage of two minutes.
-var DefaultRetry = RetryPolicy{Budget: 2 * time.Minute, First: 100 * time.Millisecond, Busy: time.Second,
+// defaultRetry outlasts an outage of two minutes.
+var defaultRetry = RetryPolicy{Budget: 2 * time.Minute, First: 100 * time.Millisecond, Busy: time.Second,
 	Most: 10 * time.Second, Stall: 20 * time.Second}
 
 // settledAttempts bounds attempts after errors that time does not heal: a conflict that stays, and an object that reads
@@ -67,9 +67,10 @@ func (p RetryPolicy) ofPage() RetryPolicy {
 	return p
 }
 
-// WithDefaults fills the zero fields from DefaultRetry.
+// WithDefaults fills the zero fields: a budget of two minutes, waits from 100 ms, of a second where the store is busy, up to 10 s, and 20 s
+// for an attempt. It outlasts an outage of two minutes.
 func (p RetryPolicy) WithDefaults() RetryPolicy {
-	d := DefaultRetry
+	d := defaultRetry
 	for _, field := range []struct{ from, to *time.Duration }{
 		{&d.Budget, &p.Budget}, {&d.First, &p.First}, {&d.Busy, &p.Busy}, {&d.Most, &p.Most}, {&d.Stall, &p.Stall},
 	} {
@@ -128,7 +129,7 @@ func (t *tries) again(ctx context.Context, err error) error {
 		return err
 	}
 	t.failed++
-	spent, asked := time.Since(t.begin), RetryAfter(err)
+	spent, asked := time.Since(t.begin), retryAfter(err)
 	left := t.policy.Budget - spent
 	switch {
 	case most > 0 && t.failed >= most || left <= 0:

@@ -80,7 +80,7 @@ func TestReadsSurviveFaultsThatPass(t *testing.T) {
 				if got := sp.Counters().Gets; test.gets < 0 && got > 60 || test.gets >= 0 && got != test.gets {
 					t.Errorf("%d GETs, want %d", got, test.gets)
 				}
-				took, budget := time.Since(begin), blobio.DefaultRetry.Budget
+				took, budget := time.Since(begin), blobio.RetryPolicy{}.WithDefaults().Budget
 				if took > budget+2*time.Second { // the last attempt may have to wait for its turn at a busy bucket
 					t.Errorf("took %v, more than the budget", took)
 				}
@@ -456,7 +456,7 @@ func TestSlowLoris(t *testing.T) {
 		begin := time.Now()
 		_, err := sp.ReadRange(t.Context(), url, 0, make([]byte, size))
 		wantClass(t, err, blobio.ErrTransient)
-		longest := blobio.DefaultRetry.Budget + blobio.DefaultRetry.Stall + size/blobio.SlowestRate*time.Second
+		longest := blobio.RetryPolicy{}.WithDefaults().Budget + blobio.RetryPolicy{}.WithDefaults().Stall + size/blobio.SlowestRate*time.Second
 		if took := time.Since(begin); took > longest {
 			t.Errorf("given up after %v, want %v at most", took, longest)
 		}

@@ -210,7 +210,7 @@ func etag(numbers ...uint64) string {
 	return string(b)
 }
 
-// ReadRange implements blobio.BucketReader.
+// ReadRange implements blobio.Bucket.
 func (b *bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	f, info, kept, err := b.openKept(ctx, key, opts)
 	if err != nil {
@@ -231,7 +231,7 @@ func (b *bucket) ReadRange(ctx context.Context, key string, off int64, dst []byt
 	return n, info, b.fail("read", key, err)
 }
 
-// ReadSuffix implements blobio.BucketReader.
+// ReadSuffix implements blobio.Bucket.
 func (b *bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	f, info, err := b.open(ctx, "read", key, opts.IfMatch)
 	if err != nil {
@@ -245,7 +245,7 @@ func (b *bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobi
 	return suffix, info, nil
 }
 
-// Open implements blobio.BucketReader.
+// Open implements blobio.Bucket.
 func (b *bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	f, info, err := b.open(ctx, "open", key, opts.IfMatch)
 	if err != nil {
@@ -291,7 +291,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 func (r *reader) Close() error { return r.f.Close() }
 
-// Stat implements blobio.BucketReader.
+// Stat implements blobio.Bucket.
 func (b *bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	f, info, err := b.open(ctx, "stat", key, opts.IfMatch)
 	if err != nil {
@@ -321,7 +321,7 @@ func (b *bucket) Delete(ctx context.Context, key string, opts blobio.DeleteOptio
 	return b.fail("delete", key, b.disk.SyncDir(filepath.Dir(path)))
 }
 
-// List implements blobio.BucketReader. Files that come and go meanwhile may be seen or not.
+// List implements blobio.Bucket. Files that come and go meanwhile may be seen or not.
 func (b *bucket) List(ctx context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		w := walk{b: b, ctx: ctx, prefix: prefix, yield: yield}

@@ -196,22 +196,22 @@ func told(key string, resp *http.Response) (info blobio.Info, e httprange.Extent
 	return info, e, err
 }
 
-// ReadRange implements blobio.BucketReader.
+// ReadRange implements blobio.Bucket.
 func (b *bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	return b.reads.ReadRange(ctx, key, off, dst, opts)
 }
 
-// ReadSuffix implements blobio.BucketReader.
+// ReadSuffix implements blobio.Bucket.
 func (b *bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	return b.reads.ReadSuffix(ctx, key, n, opts)
 }
 
-// Open implements blobio.BucketReader.
+// Open implements blobio.Bucket.
 func (b *bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	return b.reads.Open(ctx, key, off, opts)
 }
 
-// Stat implements blobio.BucketReader.
+// Stat implements blobio.Bucket.
 func (b *bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	return b.reads.Stat(ctx, key, opts)
 }
@@ -236,7 +236,7 @@ func (b *bucket) refuse(op, key string) error {
 	return blobio.NewError(op, b.url(key), blobio.ErrDenied, errReadOnly)
 }
 
-// List implements blobio.BucketReader; it is always refused.
+// List implements blobio.Bucket; it is always refused.
 func (b *bucket) List(_ context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) { yield(blobio.Info{}, b.refuse("list", prefix)) }
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -212,8 +213,8 @@ func TestRetryAfterReachesTheSpace(t *testing.T) {
 	defer s.Close()
 	b := httpsblob.Open("http", strings.TrimPrefix(s.URL, "http://"))
 	_, err := b.Stat(t.Context(), "x", blobio.ReadOptions{})
-	if got := blobio.RetryAfter(err); got != 7*time.Second {
-		t.Errorf("RetryAfter of %v is %v", err, got)
+	if said := (*blobio.Error)(nil); !errors.As(err, &said) || said.RetryAfter != 7*time.Second {
+		t.Errorf("%v requests another wait than 7s", err)
 	}
 }
 

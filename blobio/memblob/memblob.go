@@ -108,7 +108,7 @@ func (b *Bucket) ready(ctx context.Context, op, key string) error {
 	return nil
 }
 
-// ReadRange implements blobio.BucketReader.
+// ReadRange implements blobio.Bucket.
 func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	o, err := b.get(ctx, "read", key, opts.IfMatch)
 	if err != nil {
@@ -132,7 +132,7 @@ func (b *Bucket) Lend(ctx context.Context, key string, off, n int64, opts blobio
 	return o.data[off : off+n : len(o.data)], o.info, nil
 }
 
-// ReadSuffix implements blobio.BucketReader.
+// ReadSuffix implements blobio.Bucket.
 func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	o, err := b.get(ctx, "read", key, opts.IfMatch)
 	if err != nil {
@@ -142,7 +142,7 @@ func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobi
 	return bytes.Clone(o.data[int64(len(o.data))-n:]), o.info, nil
 }
 
-// Open implements blobio.BucketReader.
+// Open implements blobio.Bucket.
 func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	o, err := b.get(ctx, "open", key, opts.IfMatch)
 	if err != nil {
@@ -177,13 +177,13 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// Stat implements blobio.BucketReader.
+// Stat implements blobio.Bucket.
 func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	o, err := b.get(ctx, "stat", key, opts.IfMatch)
 	return o.info, err
 }
 
-// List implements blobio.BucketReader. It yields what was there when it was called.
+// List implements blobio.Bucket. It yields what was there when it was called.
 func (b *Bucket) List(ctx context.Context, prefix string, _ blobio.ListOptions) iter.Seq2[blobio.Info, error] {
 	return func(yield func(blobio.Info, error) bool) {
 		for _, info := range b.listed(prefix) {

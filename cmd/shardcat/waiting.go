@@ -19,7 +19,7 @@ type retryFlags struct {
 
 func (r *retryFlags) add(root *cobra.Command) {
 	f := root.PersistentFlags()
-	d := blobio.DefaultRetry
+	d := blobio.RetryPolicy{}.WithDefaults()
 	f.DurationVar(&r.budget, "retry-budget", d.Budget, "time limit for retries of requests to an object store or catalog; 0s disables retries")
 	f.IntVar(&r.attempts, "retry-attempts", 0, "maximum number of attempts per request to an object store (default: limited by --retry-budget)")
 	f.DurationVar(&r.timeout, "request-timeout", d.Stall, "timeout of a request to an object store without a response; three times as long for the end of a write")

@@ -18,22 +18,22 @@ import (
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
-// ReadRange implements blobio.BucketReader.
+// ReadRange implements blobio.Bucket.
 func (b *Bucket) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	return b.reads.ReadRange(counted(ctx, opts.Trace), key, off, dst, opts)
 }
 
-// ReadSuffix implements blobio.BucketReader.
+// ReadSuffix implements blobio.Bucket.
 func (b *Bucket) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	return b.reads.ReadSuffix(counted(ctx, opts.Trace), key, n, opts)
 }
 
-// Open implements blobio.BucketReader.
+// Open implements blobio.Bucket.
 func (b *Bucket) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	return b.reads.Open(counted(ctx, opts.Trace), key, off, opts)
 }
 
-// Stat implements blobio.BucketReader.
+// Stat implements blobio.Bucket.
 func (b *Bucket) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	return b.reads.Stat(counted(ctx, opts.Trace), key, opts)
 }
@@ -157,7 +157,7 @@ func (b *Bucket) head(ctx context.Context, key string) (info blobio.Info, err er
 // that have the token which was requested, mostSamePages may.
 const mostEmptyPages, mostSamePages = 10_000, 10
 
-// List implements blobio.BucketReader, in the order of the keys' bytes where the store keeps one. The transport
+// List implements blobio.Bucket, in the order of the keys' bytes where the store keeps one. The transport
 // counts where it sees the requests: a page may take several. A token that comes again, pages without end that hold no
 // key and keys that were not requested end the list in an error.
 func (b *Bucket) List(ctx context.Context, prefix string, opts blobio.ListOptions) iter.Seq2[blobio.Info, error] {

@@ -82,7 +82,7 @@ type Reader struct {
 // opRead is what errors call a read of bytes.
 const opRead = "read"
 
-// ReadRange is blobio.BucketReader's.
+// ReadRange is blobio.Bucket's.
 func (r *Reader) ReadRange(ctx context.Context, key string, off int64, dst []byte, opts blobio.ReadOptions) (int, blobio.Info, error) {
 	if len(dst) == 0 {
 		info, err := r.head(ctx, opRead, key, opts)
@@ -130,7 +130,7 @@ func (r *Reader) readPart(ctx context.Context, key string, off int64, dst []byte
 	return n, d.Info, err
 }
 
-// ReadSuffix is blobio.BucketReader's.
+// ReadSuffix is blobio.Bucket's.
 func (r *Reader) ReadSuffix(ctx context.Context, key string, n int64, opts blobio.ReadOptions) ([]byte, blobio.Info, error) {
 	if n <= 0 {
 		info, err := r.head(ctx, opRead, key, opts)
@@ -185,7 +185,7 @@ func (r *Reader) whole(ctx context.Context, key string, d Download, n int64, opt
 	return dst, d.Info, nil
 }
 
-// Open is blobio.BucketReader's. The body ends with an error where it breaks.
+// Open is blobio.Bucket's. The body ends with an error where it breaks.
 func (r *Reader) Open(ctx context.Context, key string, off int64, opts blobio.ReadOptions) (io.ReadCloser, blobio.Info, error) {
 	const op = "open"
 	if off < 0 {
@@ -295,7 +295,7 @@ func (r *Reader) sizeByRange(ctx context.Context, op, key string) (blobio.Info, 
 	return d.Info, nil
 }
 
-// Stat is blobio.BucketReader's.
+// Stat is blobio.Bucket's.
 func (r *Reader) Stat(ctx context.Context, key string, opts blobio.ReadOptions) (blobio.Info, error) {
 	return r.head(ctx, "stat", key, opts)
 }

@@ -50,7 +50,7 @@ func TestSlowEnds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := late{newShelf(), test.takes}
-			w := NewWriter(t.Context(), s, Options{PartSize: 100, Retry: blobio.DefaultRetry})
+			w := NewWriter(t.Context(), s, Options{PartSize: 100, Retry: blobio.RetryPolicy{}.WithDefaults()})
 			begin := time.Now()
 			_, err := w.Write(pattern(test.bytes))
 			if err == nil {
