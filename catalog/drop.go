@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,17 +61,22 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 		Version: recordVersion, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
 		Dropped: c.opts.Now().UTC(),
 	}
-	err = remove(ctx, name.identifier())
+	why := translate(remove(ctx, name.identifier()))
 	ctx = context.WithoutCancel(ctx)
-	if err != nil {
-		if !purge && strings.Contains(strings.ToLower(err.Error()), "purge") {
-			err = fmt.Errorf("%w; with --purge the catalog deletes the table's metadata too", err)
+	if why != nil {
+		if !purge && strings.Contains(strings.ToLower(why.Error()), "purge") {
+			why = fmt.Errorf("%w; with --purge the catalog deletes the table's metadata too", why)
 		}
-		return fmt.Errorf("table %s: %w", name, c.settleDrop(ctx, t, translate(err)))
+		if err := c.settleDrop(ctx, t, why); err != nil {
+			return fmt.Errorf("table %s: %w", name, err)
+		}
 	}
 	twin, err := c.nameOf(ctx, t.UUID())
 	for n := 1; err != nil && n < maxReloads && wait(ctx, unknownPause(n)) == nil; n++ { // nothing else would make up for the record
 		twin, err = c.nameOf(ctx, t.UUID())
+	}
+	if why != nil && (err != nil || twin != nil) { // it may have been renamed
+		return fmt.Errorf("table %s: %w: %w", name, ErrUnknownOutcome, errors.Join(why, err))
 	}
 	if err == nil && twin != nil {
 		c.opts.Log.Warn("the table exists under another name", "dropped", name.String(), "name", twin.String())
@@ -91,16 +97,28 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 	return nil
 }
 
-// settleDrop is the error of a drop that ended with one. If the table is gone all the same, the answer may have been lost after the work was done, or the
-// catalog can't show the table: no record may be left beside a table that lives.
+// settleDrop is the error of a drop that ended with one; nil if the answer was lost after the work was done: the catalog neither loads the table, twice,
+// nor lists it. Where it can't show the table otherwise nobody knows, and no record may be left beside a table that lives.
 func (c *Catalog) settleDrop(ctx context.Context, t *Table, why error) error {
 	if errors.Is(why, ErrNotFound) {
 		return why
 	}
-	if _, err := c.ice.LoadTable(ctx, t.name.identifier()); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(why, err))
+	unknown := func(err error) error { return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(why, err)) }
+	gone := error(nil)
+	for n := 1; n <= 2; n++ {
+		if _, gone = c.ice.LoadTable(ctx, t.name.identifier()); gone == nil {
+			return why
+		}
+		if !errors.Is(translate(gone), ErrNotFound) || wait(ctx, unknownPause(n)) != nil {
+			return unknown(gone)
+		}
 	}
-	return why
+	names, err := c.allTables(ctx)
+	if err != nil || slices.Contains(names, t.name) || commitClassOf(why) != commitUnknown {
+		return unknown(errors.Join(gone, err))
+	}
+	c.opts.Log.Warn("the response to the drop was lost; the catalog has no such table any more", "table", t.name.String(), "error", why)
+	return nil
 }
 
 // replaceNote writes a record in the place of one that an earlier drop has left.

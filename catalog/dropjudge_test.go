@@ -13,6 +13,7 @@ import (
 	"time"
 
 	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -168,6 +169,61 @@ func TestFailedDrops(t *testing.T) {
 		}
 		if _, err := catalog.client.Stat(ctx, tbl.VaultFolder()+droppedName); !errors.Is(err, blobio.ErrNotFound) {
 			t.Errorf("%s: a record of the drop: %v", name, err)
+		}
+	}
+}
+
+// TestDropWhoseAnswerIsLost: a drop that the catalog carried out leaves its records although the answer was lost, so that undrop finds the table. One of
+// which nobody knows leaves none: of a table that has another name since, that the catalog lists, or that it may only hide from who may not drop it.
+func TestDropWhoseAnswerIsLost(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		// before happens in place of the drop, whose answer is err.
+		before func(g *ground, l *lookups) error
+		err    error
+		want   error
+	}{
+		"carried out": {func(_ *ground, l *lookups) error { return l.Catalog.DropTable(ctx, tableName.identifier()) }, errLost, nil},
+		"carried out, and refused": {func(_ *ground, l *lookups) error { return l.Catalog.DropTable(ctx, tableName.identifier()) },
+			rest.ErrForbidden, ErrUnknownOutcome},
+		"denied twice": {func(_ *ground, l *lookups) error {
+			times := 0
+			l.load = func(table.Identifier) error {
+				if times++; times <= 2 {
+					return icecatalog.ErrNoSuchTable
+				}
+				return nil
+			}
+			return nil
+		}, errLost, ErrUnknownOutcome},
+		"renamed meanwhile": {func(g *ground, _ *lookups) error {
+			_, err := g.open(nil, nil).Rename(ctx, tableName, Name{"default", "other"})
+			return err
+		}, errLost, ErrUnknownOutcome},
+	} {
+		g := newGround(t)
+		catalog, l, tbl := g.openLookups()
+		ingest(t, tbl, IngestOptions{}, rows(0, 10))
+		l.drop = func() error {
+			l.drop = nil
+			return errors.Join(c.before(g, l), c.err)
+		}
+		if err := catalog.Drop(ctx, tableName); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		l.load = nil
+		if _, err := catalog.client.Stat(ctx, tbl.VaultFolder()+droppedName); (err == nil) != (c.want == nil) {
+			t.Errorf("%s: the record of the drop: %v", name, err)
+		}
+		if c.want != nil {
+			continue
+		}
+		back, err := catalog.Undrop(ctx, tableName)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if n := counted(t, back); n != 10 {
+			t.Errorf("%s: %d rows", name, n)
 		}
 	}
 }
