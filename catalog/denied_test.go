@@ -98,6 +98,37 @@ func TestRecordsOfHalfDeletedTablesStay(t *testing.T) {
 	})
 }
 
+// TestNothingOfADroppedTableStays: requests of a collection of a dropped table, each in turn and each two in a row, are answered "not found" although nothing is
+// missing, and deletions among them not made. Runs after it delete all that is left.
+func TestNothingOfADroppedTableStays(t *testing.T) {
+	ctx := context.Background()
+	hidden(func(script string) int {
+		g := newTimed(t)
+		c, bucket := g.faulty()
+		tbl := g.create(c)
+		ingest(t, tbl, IngestOptions{}, rows(0, 10))
+		if err := c.Drop(ctx, tableName); err != nil {
+			t.Fatal(err)
+		}
+		g.clock.Advance(30 * day)
+		bucket.Play(t, script)
+		_, err := c.CollectDropped(ctx, CollectOptions{Execute: true})
+		requests := bucket.Requests("any")
+		bucket.Play(t, "")
+		for range 2 {
+			g.clock.Advance(day)
+			if _, err := c.CollectDropped(ctx, CollectOptions{Execute: true}); err != nil {
+				t.Errorf("%s: the next run: %v", script, err)
+			}
+		}
+		left := append(objectsBelow(t, c, tbl.metadataFolder()), objectsBelow(t, c, tbl.VaultFolder())...)
+		if len(left) != 0 {
+			t.Errorf("%s (%v): left: %v", script, err, left)
+		}
+		return requests
+	})
+}
+
 // TestDroppedTablesBehindAListingOfBefore: a dropped table that was registered again is not deleted where the catalog's last listing lacks it, or the
 // catalog reports it as missing for a moment.
 func TestDroppedTablesBehindAListingOfBefore(t *testing.T) {

@@ -244,7 +244,7 @@ func (c *collector) sortDropped(d *DroppedTable) {
 }
 
 // deleteDropped deletes what was planned and what a further list has besides, the table's metadata file last: without it nothing shows to which
-// table the other objects belong, and one that a list has left out would stay for ever, with the records. That its deletion has begun is recorded before the catalog
+// table the other objects belong, and one that a list has left out, or that the store reported as missing, would stay for ever, with the records. That its deletion has begun is recorded before the catalog
 // is checked once more for the table; who brings it back registers it before looking for that record. So one of the two
 // sees the other. With that check the folders are listed and looked at again: no mark of an earlier run stands between a wrong response and a deletion.
 func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
@@ -261,15 +261,25 @@ func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 		return err
 	}
 	last := canonicalURL(d.Metadata)
-	for done := 0; done < len(c.plan.Delete); {
-		rest := c.plan.Delete[done:]
-		slices.SortFunc(rest, func(a, b Garbage) int { return cmp.Compare(a.URL, b.URL) })
-		done = len(c.plan.Delete)
-		for i := range rest {
-			if rest[i].URL == last {
-				continue
-			}
-			if err := c.deletePlanned(ctx, &rest[i]); err != nil {
+	for n, clear := 1, 0; ; n++ {
+		listed := make(map[string]bool, len(c.listed))
+		for i := range c.listed {
+			listed[c.listed[i].URL] = true
+		}
+		left := slices.DeleteFunc(slices.Clone(c.plan.Delete), func(g Garbage) bool { return g.URL == last || n > 1 && !listed[g.URL] })
+		if clear++; len(left) > 0 {
+			clear = 0
+		}
+		if clear == 2 { // lists in a row, of which one may leave an object out
+			break
+		}
+		if n > dropLists && len(left) > 0 {
+			c.plan.Kept["reported as missing when it was deleted, and listed"] = Kept{Objects: len(left)}
+			break
+		}
+		slices.SortFunc(left, func(a, b Garbage) int { return cmp.Compare(a.URL, b.URL) })
+		for i := range left {
+			if err := c.deletePlanned(ctx, &left[i]); err != nil {
 				return err
 			}
 		}
@@ -294,6 +304,9 @@ func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 	}
 	return nil
 }
+
+// dropLists is how often objects of a dropped table that are still listed are deleted: a store may report one as missing that exists.
+const dropLists = 4
 
 // deletePlanned deletes an object as it was listed, and counts it unless it is gone.
 func (c *collector) deletePlanned(ctx context.Context, g *Garbage) error {
@@ -336,10 +349,30 @@ func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bo
 	if err != nil {
 		return err
 	}
-	for _, at := range append(records, c.droppedAt(d.TableUUID), c.begunAt(d.TableUUID)) {
-		if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+	remove := func(urls ...string) error {
+		for _, at := range urls {
+			if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	}
+	for n, clear := 1, 0; ; n++ {
+		if clear++; len(records) > 0 {
+			clear = 0
+		}
+		if clear == 2 {
+			break
+		}
+		if n > dropLists && len(records) > 0 {
+			return fmt.Errorf("%w: %s still exists", ErrUnsafe, records[0])
+		}
+		if err := remove(records...); err != nil {
+			return err
+		}
+		if records, err = c.onlyRecords(ctx, c.vaultFolder(d.TableUUID)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return remove(c.droppedAt(d.TableUUID), c.begunAt(d.TableUUID))
 }
