@@ -120,7 +120,7 @@ func joiner(g *Group, packed string, all bool) join {
 // concatenated writes the merged root and gives its entry.
 func (j *Job) concatenated(ctx context.Context, out, packed string) (*manifest.Entry, error) {
 	t, g := j.table, j.group
-	merged, err := mergeRoots(ctx, t, g, out, j.policy, joiner(g, packed, j.policy.PackAll))
+	merged, err := j.mergeRoots(ctx, out, joiner(g, packed, j.policy.PackAll))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,8 @@ func (g *Group) place(e *manifest.Entry) {
 }
 
 // mergeRoots concatenates by the schema that the inputs have in common, else by the table's.
-func mergeRoots(ctx context.Context, t *catalog.Table, g *Group, out string, p Policy, how join) (*merge.Result, error) {
+func (j *Job) mergeRoots(ctx context.Context, out string, how join) (*merge.Result, error) {
+	t, g, p := j.table, j.group, j.policy
 	allow, err := t.Allowed()
 	if err != nil {
 		return nil, err

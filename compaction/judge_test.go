@@ -888,7 +888,7 @@ func TestKeptStripesOfSomeInputs(t *testing.T) {
 	g := &plan.Groups[0]
 	paths := g.Inputs.Paths()
 	kept := &parted{kept: map[string][]int{paths[0]: {}, paths[1]: {0}}}
-	merged, err := keep(ctx, tbl, g, tbl.VaultFolder()+"kept.amudai.shard", Policy{}.withDefaults(), kept)
+	merged, err := (&Job{table: tbl, group: g, policy: Policy{}.withDefaults()}).keep(ctx, tbl.VaultFolder()+"kept.amudai.shard", kept)
 	if err != nil || merged.Inputs != 1 || merged.Records != 10 || len(merged.Objects) != 1 {
 		t.Errorf("%+v, %v", merged, err)
 	}

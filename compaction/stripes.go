@@ -108,7 +108,7 @@ func (j *Job) writeStripes(ctx context.Context) error {
 	}
 	out := j.table.VaultFolder() + j.run.Attempt() + keptRoot
 	j.objects = []string{out}
-	merged, err := keep(ctx, j.table, g, out, j.policy, p)
+	merged, err := j.keep(ctx, out, p)
 	if errors.Is(err, ErrNeedsRebuild) {
 		return j.writeRows(ctx, nil)
 	}
@@ -127,8 +127,8 @@ func (j *Job) writeStripes(ctx context.Context) error {
 }
 
 // keep makes the root of the stripes that stay.
-func keep(ctx context.Context, t *catalog.Table, g *Group, out string, p Policy, stripes *parted) (*merge.Result, error) {
-	return mergeRoots(ctx, t, g, out, p, func(ctx context.Context, client *blobio.Client, out string, inputs []merge.Input, o merge.Options) (*merge.Result, error) {
+func (j *Job) keep(ctx context.Context, out string, stripes *parted) (*merge.Result, error) {
+	return j.mergeRoots(ctx, out, func(ctx context.Context, client *blobio.Client, out string, inputs []merge.Input, o merge.Options) (*merge.Result, error) {
 		var some []merge.Input
 		for _, in := range inputs {
 			if in.Stripes = stripes.kept[in.URL]; len(in.Stripes) > 0 {

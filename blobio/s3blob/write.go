@@ -22,6 +22,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/internal/cloudblob"
+	"github.com/shardcat/shardcat/blobio/internal/upload"
 	"github.com/shardcat/shardcat/internal/apierror"
 	"github.com/shardcat/shardcat/internal/etags"
 )
@@ -143,17 +144,17 @@ func (p *parts) Part(ctx context.Context, n int, body []byte) error {
 const copyMost = 1 << 30
 
 // copyPart makes a part of a range of another object of the bucket.
-func (b *bucket) copyPart(ctx context.Context, of cloudblob.Parts, n int, key string, off, size int64, etag string) error {
+func (b *bucket) copyPart(ctx context.Context, to cloudblob.Parts, n int, of upload.Copied) error {
 	if b.noCopy.Load() {
 		return errors.ErrUnsupported
 	}
-	p := of.(*parts)
+	p := to.(*parts)
 	number := aws.Int32(int32(n) + 1)
 	out, err := b.client.UploadPartCopy(ctx, &s3.UploadPartCopyInput{
 		Bucket: &b.name, Key: &p.key, UploadId: p.id, PartNumber: number, RequestPayer: b.payer(),
-		CopySource:        aws.String((&url.URL{Path: b.name + "/" + key}).EscapedPath()),
-		CopySourceRange:   aws.String(fmt.Sprintf("bytes=%d-%d", off, off+size-1)),
-		CopySourceIfMatch: condition(etag),
+		CopySource:        aws.String((&url.URL{Path: b.name + "/" + of.Key}).EscapedPath()),
+		CopySourceRange:   aws.String(fmt.Sprintf("bytes=%d-%d", of.Off, of.Off+of.Size-1)),
+		CopySourceIfMatch: condition(of.ETag),
 	})
 	switch {
 	case err != nil && badCopy(ctx, err):

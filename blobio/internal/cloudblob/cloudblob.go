@@ -18,6 +18,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/internal/httprange"
+	"github.com/shardcat/shardcat/blobio/internal/upload"
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
@@ -97,7 +98,7 @@ type Options struct {
 	PartSize, MaxParts int
 	// CopyPart copies a range of another object of the bucket on the store's side; errors.ErrUnsupported where it can't. CopyLeast and CopyMost bound
 	// what one request may copy, and CopyLeast is what each part but the last must have. Nil: no range is copied so.
-	CopyPart            func(ctx context.Context, p Parts, n int, key string, off, size int64, etag string) error
+	CopyPart            func(ctx context.Context, p Parts, n int, of upload.Copied) error
 	CopyLeast, CopyMost int64
 	// Unconditional: the store knows no condition for a create. A HEAD precedes it, which settles no race.
 	Unconditional bool

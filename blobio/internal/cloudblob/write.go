@@ -111,14 +111,14 @@ func (o *object) CopyAllowed() (least, most int64) {
 }
 
 // CopyPart implements upload.Copier.
-func (o *object) CopyPart(ctx context.Context, n int, key string, off, size int64, etag string) error {
-	err := o.b.opts.CopyPart(counted(ctx, o.trace), o.parts, n, key, off, size, etag)
+func (o *object) CopyPart(ctx context.Context, n int, of upload.Copied) error {
+	err := o.b.opts.CopyPart(counted(ctx, o.trace), o.parts, n, of)
 	if err == nil || errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	err = o.b.fail(ctx, "copy", key, err)
-	if etag != "" && errors.Is(err, blobio.ErrExists) { // the condition did not hold
-		return o.b.fail(ctx, "copy", key, blobio.ErrChanged)
+	err = o.b.fail(ctx, "copy", of.Key, err)
+	if of.ETag != "" && errors.Is(err, blobio.ErrExists) { // the condition did not hold
+		return o.b.fail(ctx, "copy", of.Key, blobio.ErrChanged)
 	}
 	return err
 }

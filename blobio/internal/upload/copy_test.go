@@ -20,8 +20,8 @@ type copyShelf struct {
 
 func (s *copyShelf) CopyAllowed() (least, most int64) { return 40, 250 }
 
-func (s *copyShelf) CopyPart(_ context.Context, n int, key string, off, size int64, etag string) error {
-	if least, most := s.CopyAllowed(); size < least || size > most || key != "other" || etag != "1" {
+func (s *copyShelf) CopyPart(_ context.Context, n int, of Copied) error {
+	if least, most := s.CopyAllowed(); of.Size < least || of.Size > most || of.Key != "other" || of.ETag != "1" {
 		return errors.New("such a range can't be copied")
 	}
 	if s.refuse != nil {
@@ -29,8 +29,8 @@ func (s *copyShelf) CopyPart(_ context.Context, n int, key string, off, size int
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parts[n] = bytes.Clone(s.other[off : off+size])
-	s.copied += int(size)
+	s.parts[n] = bytes.Clone(s.other[of.Off : of.Off+of.Size])
+	s.copied += int(of.Size)
 	return nil
 }
 

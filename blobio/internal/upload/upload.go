@@ -41,9 +41,15 @@ type Copier interface {
 	Target
 	// CopyAllowed are the least and the most bytes of a part that is copied; the least is that of any part but the last.
 	CopyAllowed() (least, most int64)
-	// CopyPart makes part n of size bytes of an object from off on, whose ETag must be this one unless that is empty. It is errors.ErrUnsupported
-	// if the store knows no such request.
-	CopyPart(ctx context.Context, n int, key string, off, size int64, etag string) error
+	// CopyPart makes part n. It is errors.ErrUnsupported if the store knows no such request.
+	CopyPart(ctx context.Context, n int, of Copied) error
+}
+
+// Copied is a range of another object: Size bytes from Off on. Its ETag must be this one unless that is empty.
+type Copied struct {
+	Key       string
+	Off, Size int64
+	ETag      string
 }
 
 // Options bound an upload; the zero value is valid.
@@ -236,7 +242,9 @@ func (w *Writer) CopyRange(key string, off, size int64, etag string) error {
 			return w.abandon(fmt.Errorf("%w: %d parts", ErrTooManyParts, w.opts.MaxParts))
 		}
 		part, from := w.parts, off
-		request := func(ctx context.Context) error { return c.CopyPart(ctx, part, key, from, n, etag) }
+		request := func(ctx context.Context) error {
+			return c.CopyPart(ctx, part, Copied{Key: key, Off: from, Size: n, ETag: etag})
+		}
 		if first {
 			err := w.repeatCopy(w.allow(n), request)
 			if errors.Is(err, errors.ErrUnsupported) {

@@ -22,7 +22,7 @@ func TestSingleRows(t *testing.T) {
 				g := &generator{rand.New(rand.NewPCG(5, uint64(node.Basic))), nulls}
 				a := g.array(node, n)
 				o := store(t, node, a, &Options{Profile: profile}, 1)
-				c, err := Open(context.Background(), o, 0, node, n, nil)
+				c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +53,7 @@ func TestSingleRowsNeedNoBlock(t *testing.T) {
 		g := &generator{rand.New(rand.NewPCG(5, 6)), 0}
 		a := g.array(node, n)
 		o := store(t, node, a, &Options{Profile: encode.Plain}, 1)
-		c, err := Open(context.Background(), o, 0, node, n, budget.New(1<<12).Account())
+		c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, budget.New(1<<12).Account())
 		if err != nil {
 			t.Fatal(err)
 		}

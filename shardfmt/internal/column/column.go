@@ -46,17 +46,25 @@ const maxRead = 1 << 26
 // unknown is the number of positions of a field below a List: it is what its descriptor states.
 const unknown = ^uint64(0)
 
-// Open opens a field of a stripe for reading. node may be a part of the stored node's tree, with some children
-// of structs left out; records is the number of records of the stripe. What the column decodes is charged to mem, before
-// memory is taken for it; a nil one charges nothing.
-func Open(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, mem *budget.Account) (Column, error) {
-	return OpenChoosing(ctx, src, stripe, node, records, mem, Choice{})
+// Field is a field of a stripe.
+type Field struct {
+	Source Source
+	Stripe int
+	// Node may be a part of the stored node's tree, with some children of structs left out.
+	Node *schema.Node
+	// Records is the number of records of the stripe.
+	Records uint64
 }
 
-// OpenChoosing is Open with a choice among the encodings of node itself; fields below it are read in the first that can be.
-func OpenChoosing(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, mem *budget.Account, c Choice) (Column, error) {
-	o := &opener{ctx: ctx, root: node, src: src, stripe: stripe, mem: mem, skipped: c.Skipped, restored: c.Restored, audit: c.Audit}
-	return o.open(node, records, c.Only)
+// Open opens a field for reading. What the column decodes is charged to mem, before memory is taken for it; a nil one charges nothing.
+func Open(ctx context.Context, f Field, mem *budget.Account) (Column, error) {
+	return OpenChoosing(ctx, f, mem, Choice{})
+}
+
+// OpenChoosing is Open with a choice among the encodings of the field itself; fields below it are read in the first that can be.
+func OpenChoosing(ctx context.Context, f Field, mem *budget.Account, c Choice) (Column, error) {
+	o := &opener{ctx: ctx, root: f.Node, src: f.Source, stripe: f.Stripe, mem: mem, skipped: c.Skipped, restored: c.Restored, audit: c.Audit}
+	return o.open(f.Node, f.Records, c.Only)
 }
 
 type opener struct {

@@ -72,7 +72,7 @@ func TestContradictionsHideNoValues(t *testing.T) {
 				records, want = 1, fmt.Sprintf("[[%s]]", c.want)
 			}
 			reports := 0
-			column, err := OpenChoosing(context.Background(), f, 0, node, records, nil, Choice{Restored: func(error) { reports++ }})
+			column, err := OpenChoosing(context.Background(), Field{Source: f, Node: node, Records: records}, nil, Choice{Restored: func(error) { reports++ }})
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.name, level, err)
 				continue

@@ -127,7 +127,7 @@ func TestSeveralDictionariesOfGuids(t *testing.T) {
 	}
 	storage := b.NewArray()
 	f := store(t, node, storage, &Options{DictionaryEntries: map[uint32]int{0: 8}}, 1)
-	c, err := Open(context.Background(), f, 0, node, 2000, nil)
+	c, err := Open(context.Background(), Field{Source: f, Node: node, Records: 2000}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestDamagedNamesOfDictionaries(t *testing.T) {
 		f := fresh()
 		damage(f)
 		for _, r := range []colstream.Range{{Start: 0, End: 6000}, {Start: 3, End: 4}} {
-			c, err := Open(context.Background(), f, 0, textNode, 6000, nil)
+			c, err := Open(context.Background(), Field{Source: f, Node: textNode, Records: 6000}, nil)
 			if err == nil {
 				err = f.fetch(c, []colstream.Range{r}, r.Len() == 6000)
 			}

@@ -68,7 +68,7 @@ func evalsWithin[T interface{ int64 | float64 }](t *testing.T, name string, node
 	n := uint64(a.Len())
 	for _, profile := range []encode.Profile{encode.Plain, encode.Balanced, encode.HighCompression} {
 		o := store(t, node, a, &Options{Profile: profile}, 1)
-		c, err := Open(context.Background(), o, 0, node, n, nil)
+		c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

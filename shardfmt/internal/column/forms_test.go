@@ -67,7 +67,7 @@ func native(n *metapb.NativeDataEncoding) *metapb.DataEncoding {
 }
 
 func (f *form) read(node *schema.Node, records uint64) (arrow.Array, error) {
-	c, err := Open(context.Background(), f, 0, node, records, nil)
+	c, err := Open(context.Background(), Field{Source: f, Node: node, Records: records}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// IndexRequest gives the request for the range index of a field of a stripe, nil if it has none. When it is
+// IndexRequest gives the request for the range index of a field, nil if it has none. When it is
 // filled, found gets the index, unless it is of a version that is not known.
-func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node, records uint64, found func(*colstream.RangeIndex)) (*colstream.Request, error) {
-	d, anchor, err := src.StripeField(ctx, stripe, node.ID)
+func IndexRequest(ctx context.Context, of Field, found func(*colstream.RangeIndex)) (*colstream.Request, error) {
+	node := of.Node
+	d, anchor, err := of.Source.StripeField(ctx, of.Stripe, node.ID)
 	if err != nil || d.GetField() == nil {
 		return nil, err
 	}
@@ -23,7 +24,7 @@ func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node
 	if _, packed := meta.PackedMember(d); packed || width == 0 || d.Field.ConstantValue != nil {
 		return nil, nil
 	}
-	f := &stored{o: &opener{ctx: ctx, root: node, src: src, stripe: stripe}, node: node, desc: d.Field, anchor: anchor}
+	f := &stored{o: &opener{ctx: ctx, root: node, src: of.Source, stripe: of.Stripe}, node: node, desc: d.Field, anchor: anchor}
 	f.encoding = f.native(d.Encodings)
 	b := f.buffer(metapb.BufferKind_RANGE_INDEX)
 	if b == nil {
@@ -34,7 +35,7 @@ func IndexRequest(ctx context.Context, src Source, stripe int, node *schema.Node
 		return nil, err
 	}
 	return &colstream.Request{URL: url, Start: uint64(start), End: uint64(end), Fill: func(b []byte) error {
-		x, err := colstream.ParseRangeIndex(b, node.Basic, width, records, false)
+		x, err := colstream.ParseRangeIndex(b, node.Basic, width, of.Records, false)
 		if errors.Is(err, corrupt.ErrUnsupported) {
 			return nil
 		}

@@ -138,7 +138,7 @@ func TestDamagedEncodingFallsBack(t *testing.T) {
 	for _, at := range []uint64{r.Start + 10, r.End - 9, r.End - 30} {
 		f.bytes[at] ^= 4
 		skipped := 0
-		c, err := OpenChoosing(t.Context(), f, 0, textNode, 2000, nil, Choice{Skipped: func(error) { skipped++ }})
+		c, err := OpenChoosing(t.Context(), Field{Source: f, Node: textNode, Records: 2000}, nil, Choice{Skipped: func(error) { skipped++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestDamagedEncodingFallsBack(t *testing.T) {
 		if err != nil || !array.Equal(array.MakeFromData(d), want) || skipped != 1 {
 			t.Errorf("byte %d: %v, %d skipped", at, err, skipped)
 		}
-		if _, err := OpenChoosing(t.Context(), f, 0, textNode, 2000, nil, Choice{Only: 3}); err != nil {
+		if _, err := OpenChoosing(t.Context(), Field{Source: f, Node: textNode, Records: 2000}, nil, Choice{Only: 3}); err != nil {
 			t.Error(err)
 		}
 		f.bytes[at] ^= 4

@@ -71,7 +71,7 @@ func TestPackedGroupInPart(t *testing.T) {
 	for i, child := range node.Children {
 		part := *node
 		part.Children = []*schema.Node{child}
-		c, err := Open(context.Background(), o, 0, &part, 3000, nil)
+		c, err := Open(context.Background(), Field{Source: o, Node: &part, Records: 3000}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestPackedGroupDamage(t *testing.T) {
 
 // tryRead reads all rows.
 func (o *object) tryRead(node *schema.Node, n uint64) error {
-	c, err := Open(context.Background(), o, 0, node, n, nil)
+	c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, nil)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (f *files) Resolve(anchor, ref string) (string, error) {
 }
 
 func (f *files) read(node *schema.Node, r colstream.Range) (arrow.Array, error) {
-	c, err := Open(context.Background(), f, 0, node, f.field.Field.PositionCount, nil)
+	c, err := Open(context.Background(), Field{Source: f, Node: node, Records: f.field.Field.PositionCount}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestPick(t *testing.T) {
 				a := g.array(node, n)
 				o := store(t, node, a, &Options{Profile: profile}, 1)
 				mem := budget.New(0).Account()
-				c, err := Open(context.Background(), o, 0, node, n, mem)
+				c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, mem)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +96,7 @@ func TestEval(t *testing.T) {
 				g := &generator{rand.New(rand.NewPCG(6, uint64(node.Basic))), nulls}
 				a := g.array(node, n)
 				o := store(t, node, a, &Options{Profile: profile}, 1)
-				c, err := Open(context.Background(), o, 0, node, n, nil)
+				c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -148,7 +148,7 @@ func TestPickFewOfRuns(t *testing.T) {
 	o := store(t, node, b.NewArray(), &Options{Profile: encode.Balanced}, 1)
 	limit := budget.New(0)
 	mem := limit.Account()
-	c, err := Open(context.Background(), o, 0, node, n, mem)
+	c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, mem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestSearch(t *testing.T) {
 			o := store(t, node, a, &Options{Profile: encode.Balanced}, 1)
 			for _, want := range []string{a.Value(0), a.Value(n / 2), a.Value(n - 1), hex(r), "", "ab", "a"} {
 				for _, rows := range []colstream.Range{{Start: 0, End: n}, {Start: 9_990, End: 15_001}, {Start: n - 1, End: n}} {
-					c, err := Open(context.Background(), o, 0, node, n, nil)
+					c, err := Open(context.Background(), Field{Source: o, Node: node, Records: n}, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

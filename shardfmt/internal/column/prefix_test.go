@@ -78,7 +78,7 @@ func TestClearedPrefixIsRestored(t *testing.T) {
 				cleared.check(t, node, want, r)
 			}
 			reported := 0
-			column, err := OpenChoosing(context.Background(), cleared, 0, node, uint64(n), nil, Choice{Restored: func(error) { reported++ }, Audit: true})
+			column, err := OpenChoosing(context.Background(), Field{Source: cleared, Node: node, Records: uint64(n)}, nil, Choice{Restored: func(error) { reported++ }, Audit: true})
 			if err != nil {
 				t.Fatal(err)
 			}

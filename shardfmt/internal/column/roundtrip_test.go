@@ -100,7 +100,7 @@ func store(t testing.TB, node *schema.Node, a arrow.Array, o *Options, pieces in
 // check reads a range back and compares it.
 func (o *object) check(t testing.TB, node *schema.Node, want arrow.Array, r colstream.Range) {
 	t.Helper()
-	c, err := Open(context.Background(), o, 0, node, uint64(want.Len()), nil)
+	c, err := Open(context.Background(), Field{Source: o, Node: node, Records: uint64(want.Len())}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestSparseUnion(t *testing.T) {
 			g := &generator{rand.New(rand.NewPCG(3, 4)), 0.2}
 			a := g.array(node, n)
 			o := store(t, node, a, &Options{SparseUnions: true}, 2)
-			c, err := Open(context.Background(), o, 0, node, uint64(n), nil)
+			c, err := Open(context.Background(), Field{Source: o, Node: node, Records: uint64(n)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +238,7 @@ func TestNullKeys(t *testing.T) {
 	}
 	d := mapData(arrowtype.Type(node).(*arrow.MapType), &validity{n: 300}, offsets, make([]int32, len(offsets)), []arrow.ArrayData{keys, g.data(value, 600)})
 	o := store(t, node, array.MakeFromData(d), &Options{}, 3)
-	c, err := Open(context.Background(), o, 0, node, 300, nil)
+	c, err := Open(context.Background(), Field{Source: o, Node: node, Records: 300}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (c *claims) addField(ctx context.Context, n *schema.Node, d *metapb.FieldDe
 // readIndex reads the range index of a field, nil if it has none that is known.
 func (s *stripe) readIndex(ctx context.Context, n *schema.Node, positions uint64) (*indexClaim, error) {
 	var out *indexClaim
-	q, err := column.IndexRequest(ctx, s.plan.q.Root, s.index, n, positions, func(x *colstream.RangeIndex) {
+	q, err := column.IndexRequest(ctx, column.Field{Source: s.plan.q.Root, Stripe: s.index, Node: n, Records: positions}, func(x *colstream.RangeIndex) {
 		out = &indexClaim{node: n, index: x}
 	})
 	if err != nil || q == nil {

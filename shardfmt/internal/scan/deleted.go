@@ -50,7 +50,7 @@ func Deleted(ctx context.Context, store Store, root *meta.Root, stripe int, mark
 		return nil, corrupt.Locate(corrupt.Unsupported(-1, "stripe %d has %d records, some of them deleted; deleted records are supported up to %d",
 			stripe, records, maxMarked), root.URL(), 0)
 	}
-	c, err := column.Open(ctx, root, stripe, marker, records, nil)
+	c, err := column.Open(ctx, column.Field{Source: root, Stripe: stripe, Node: marker, Records: records}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -154,7 +154,7 @@ func (p *plan) indexRequests(ctx context.Context, stripe int, mem *budget.Accoun
 		if !aligned(n) {
 			return true
 		}
-		q, failed := column.IndexRequest(ctx, &described{Root: p.q.Root}, stripe, n, records, func(x *colstream.RangeIndex) {
+		q, failed := column.IndexRequest(ctx, column.Field{Source: &described{Root: p.q.Root}, Stripe: stripe, Node: n, Records: records}, func(x *colstream.RangeIndex) {
 			*out = append(*out, indexed{n, x, new(blockStats)})
 		})
 		if failed != nil {

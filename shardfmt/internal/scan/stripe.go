@@ -214,7 +214,7 @@ func (s *stripe) columns(ctx context.Context, nodes []*schema.Node) ([]column.Co
 		if s.restored == nil {
 			choice.Restored = func(error) { s.counts.Contradictions++ }
 		}
-		if out[i], err = column.OpenChoosing(ctx, s.described(), s.index, n, s.of.Records, s.mem, choice); err != nil {
+		if out[i], err = column.OpenChoosing(ctx, column.Field{Source: s.described(), Stripe: s.index, Node: n, Records: s.of.Records}, s.mem, choice); err != nil {
 			return nil, err
 		}
 	}
