@@ -2,6 +2,7 @@ package urlresolve
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -79,11 +80,14 @@ func canonicalAuthority(raw string, l Location) (Location, error) {
 	return l, checkBucket(raw, l.Bucket)
 }
 
-// AzureDomains are those of Microsoft below which storage accounts lie: the public cloud first, the sovereign ones,
+// azureDomains are those of Microsoft below which storage accounts lie: the public cloud first, the sovereign ones,
 // DNS zones and OneLake. Tokens and signatures are sent to hosts below them, and to no other host unless it was
 // named as the endpoint: a reference in a shard must not be able to request them.
-var AzureDomains = []string{"core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "core.cloudapi.de",
+var azureDomains = []string{"core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net", "core.cloudapi.de",
 	"storage.azure.net", oneLake}
+
+// IsAzureDomain reports whether a domain is one of Microsoft's below which storage accounts lie, to which tokens and signatures may be sent.
+func IsAzureDomain(domain string) bool { return slices.Contains(azureDomains, domain) }
 
 const oneLake = "fabric.microsoft.com"
 
@@ -98,7 +102,7 @@ func isAzureContainer(name, domain string) bool {
 var (
 	// An account may be followed by its DNS zone ("account.z01"). OneLake is one account, also by region.
 	azureHost = pattern(`^([a-z0-9]{3,24}(?:\.z[0-9]{1,3})?|(?:[a-z0-9-]{1,40}-)?onelake)\.(?:blob|dfs)\.(` +
-		strings.ReplaceAll(strings.Join(AzureDomains, "|"), ".", `\.`) + `)$`)
+		strings.ReplaceAll(strings.Join(azureDomains, "|"), ".", `\.`) + `)$`)
 	azureBucket = pattern(`^(\$web|\$root|\$logs|[a-z0-9](?:-?[a-z0-9]){0,62})$`)
 	// oneLakeBucket is a workspace of OneLake, by its name or its id.
 	oneLakeBucket = pattern(`^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,254}[A-Za-z0-9])?$`)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio/internal/urlparam"
@@ -90,4 +89,4 @@ func (p Place) String() string {
 }
 
 // known reports whether the domain is one of Microsoft's.
-func (p Place) known() bool { return slices.Contains(urlresolve.AzureDomains, p.Domain) }
+func (p Place) known() bool { return urlresolve.IsAzureDomain(p.Domain) }
