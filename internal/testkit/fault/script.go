@@ -20,7 +20,7 @@
 //	        garble                               a PUT is stored with a flipped bit, and answered as if nothing were wrong
 //	        truncate                             a PUT is stored by half, and answered likewise
 //	        hide                                 a list leaves out the last of its keys; a read or stat finds nothing
-//	        stale                                a list is answered as it was when it was first requested
+//	        stale                                a list is answered as it was when the script's run first requested it
 //	        call NAME                            a function of the test runs, then the request goes on
 //	ANSWER  notfound denied throttled exists conflict range transient unknown changed, or a status of HTTP
 //

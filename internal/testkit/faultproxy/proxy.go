@@ -29,13 +29,13 @@ type Proxy struct {
 	address  string // host:port of the proxy
 	client   *http.Client
 
-	// Play is the script: Set, Call, Requests.
+	// Play is the script: Call, Requests; see Set.
 	fault.Play
 
 	mu     sync.Mutex
 	server *http.Server
 	socket net.Listener
-	lists  map[string]*answer // the first answer to each list
+	lists  map[string]*answer // the first answer to each list since the script began
 }
 
 // answer is a store's, held in memory.
@@ -58,6 +58,14 @@ func New(upstream string) (*Proxy, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}}
 	return p, p.listen("127.0.0.1:0")
+}
+
+// Set begins a script. Lists of before are forgotten: a test may have deleted and written again since what they name, with other ETags.
+func (p *Proxy) Set(text string) error {
+	p.mu.Lock()
+	clear(p.lists)
+	p.mu.Unlock()
+	return p.Play.Set(text)
 }
 
 func (p *Proxy) listen(address string) error {
