@@ -26,12 +26,12 @@ func sameState(s state) state { return s }
 
 // changes are the commands that change tables in other ways than by rows.
 var changes = []command{
-	{name: "repair, dropping a shard", damaged: true, prepare: damagedBy(loseRoot), prepared: broken, run: repair, after: func(s state) state {
+	{name: "repair, dropping a shard", deletes: true, damaged: true, prepare: damagedBy(loseRoot), prepared: broken, run: repair, after: func(s state) state {
 		s.tables[flights.String()], s.shards[flights.String()] = slices.Concat(printed(100, 20), printed(200, 20)), 2
 		slices.Sort(s.tables[flights.String()])
 		return mended(s)
 	}},
-	{name: "repair, dropping a stripe", damaged: true, prepare: damagedBy(flipStripe), prepared: broken, run: repair, after: func(s state) state {
+	{name: "repair, dropping a stripe", deletes: true, damaged: true, prepare: damagedBy(flipStripe), prepared: broken, run: repair, after: func(s state) state {
 		s.tables[flights.String()] = slices.Concat(printed(15, 5), printed(100, 20), printed(200, 20))
 		slices.Sort(s.tables[flights.String()])
 		return mended(s)
@@ -83,11 +83,11 @@ var changes = []command{
 			return err
 		})
 	}, again: []error{catalog.ErrNotFound}, between: hasNote("indexes= "), after: noting("indexes=hash:name", "indexes=")},
-	{name: "undrop", prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
+	{name: "undrop", deletes: true, prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
 		_, err := r.tables.Undrop(r.ctx, flights)
 		return err
 	}, unlisted: []error{catalog.ErrNotFound}, again: []error{catalog.ErrExists, catalog.ErrNotFound}, after: restored, either: true},
-	{name: "recover", prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
+	{name: "recover", deletes: true, prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
 		at, _, err := r.client.ReadAll(r.ctx, r.url(metadataNote), 1<<10)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ var changes = []command{
 		_, err = r.tables.Recover(r.ctx, string(at), catalog.RecoverOptions{As: flights})
 		return err
 	}, again: []error{catalog.ErrExists}, after: restored, either: true},
-	{name: "gc of a dropped table", prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
+	{name: "gc of a dropped table", deletes: true, prepare: dropFlights, prepared: withoutFlights, run: func(r *session) error {
 		_, err := r.tables.CollectDropped(r.ctx, catalog.CollectOptions{Execute: true, MinAge: time.Nanosecond, UnsafeMinAge: true, DeleteDelay: -1, MaxDeleteRatio: 1})
 		return err
 	}, after: sameState, either: true, again: []error{catalog.ErrConflict}}, // a run that could not release its lease
@@ -133,9 +133,12 @@ var changes = []command{
 			return err
 		})
 	}, after: func(s state) state { s.tables[flights.String()], s.shards[flights.String()] = nil, 0; return s }},
-	{name: "job discard", prepare: writtenByTasks, prepared: sameState, run: func(r *session) error {
+	{name: "job discard", deletes: true, prepare: writtenByTasks, prepared: sameState, run: func(r *session) error {
 		return onFlights(r, func(t *catalog.Table) error { _, err := t.DiscardShards(r.ctx, "prepare"); return err })
 	}, after: sameState, either: true},
+	{name: "discard of a compaction", deletes: true, prepare: writtenByCompaction, prepared: sameState, run: discardCompaction, after: sameState, either: true,
+		again: []error{catalog.ErrNotFound}},
+	{name: "recover of a living table", deletes: true, prepare: noteEarlier, prepared: grown(2, landed()), run: recoverLiving, after: sameState},
 	{name: "ingest, file by file", run: ingestFiles, after: grown(2, landed()), between: func(s state) bool { return s.shards[flights.String()] == 4 }},
 }
 
@@ -324,4 +327,38 @@ func ingestFiles(r *session) error {
 			}})
 		return err
 	})
+}
+
+// discardCompaction discards the compaction that an earlier process has left, if it is open.
+func discardCompaction(r *session) error {
+	return onFlights(r, func(t *catalog.Table) error {
+		open, err := t.OpenCompactions(r.ctx)
+		for _, j := range open {
+			err = errors.Join(err, t.DiscardJob(r.ctx, j.Name()))
+		}
+		return err
+	})
+}
+
+// noteEarlier notes the location of a metadata file of before the table's last commit.
+func noteEarlier(r *session) error {
+	err := onFlights(r, func(t *catalog.Table) error {
+		return r.client.Put(r.ctx, r.url(metadataNote), []byte(t.MetadataLocation()))
+	})
+	return errors.Join(err, ingestInto(r, flights, false, land...))
+}
+
+// recoverLiving recovers an earlier state of a table that stands in the catalog, which must be refused.
+func recoverLiving(r *session) error {
+	at, _, err := r.client.ReadAll(r.ctx, r.url(metadataNote), 1<<10)
+	if err != nil {
+		return err
+	}
+	switch _, err = r.tables.Recover(r.ctx, string(at), catalog.RecoverOptions{As: flights}); {
+	case err == nil:
+		return fmt.Errorf("%w: the table went back to an earlier state", errDamage)
+	case errors.Is(err, catalog.ErrExists):
+		return nil
+	}
+	return err
 }

@@ -41,6 +41,8 @@ type command struct {
 	damaged bool
 	// shared: its appends share a snapshot.
 	shared bool
+	// deletes: it deletes or replaces what nobody can take back.
+	deletes bool
 	// either: an error may mean that it was done, which the next run will say.
 	either bool
 	// rest: only on a catalog of the REST protocol, or only on others; nil for all.
@@ -73,7 +75,7 @@ var commands = append([]command{
 	{name: "table list", run: listTables},
 	{name: "table describe", run: describeTable},
 	{name: "table history", run: tableHistory},
-	{name: "table drop", run: func(r *session) error { return r.tables.Drop(r.ctx, flights) }, again: []error{catalog.ErrNotFound},
+	{name: "table drop", deletes: true, run: func(r *session) error { return r.tables.Drop(r.ctx, flights) }, again: []error{catalog.ErrNotFound},
 		after: func(s state) state {
 			delete(s.tables, flights.String())
 			delete(s.shards, flights.String())
@@ -119,9 +121,9 @@ var commands = append([]command{
 	{name: "tag", run: func(r *session) error {
 		return onFlights(r, func(t *catalog.Table) error { _, err := t.CreateTag(r.ctx, "here", t.Head()); return err })
 	}, again: []error{catalog.ErrExists}, after: noting("[main]", "[here main]")},
-	{name: "expire", run: expireAll, after: noting("old=true", "old=false")},
-	{name: "gc, marking", prepare: withGarbage, prepared: collectable, run: collect, after: collectable, either: true, again: []error{catalog.ErrConflict}},
-	{name: "gc, deleting", prepare: func(r *session) error { return errors.Join(withGarbage(r), collect(r)) }, prepared: collectable, run: collect,
+	{name: "expire", deletes: true, run: expireAll, after: noting("old=true", "old=false")},
+	{name: "gc, marking", deletes: true, prepare: withGarbage, prepared: collectable, run: collect, after: collectable, either: true, again: []error{catalog.ErrConflict}},
+	{name: "gc, deleting", deletes: true, prepare: func(r *session) error { return errors.Join(withGarbage(r), collect(r)) }, prepared: collectable, run: collect,
 		after: collectable, either: true, again: []error{catalog.ErrConflict}, unlisted: []error{catalog.ErrConflict}}, // the end of the lease before
 	{name: "index add", run: func(r *session) error { return onFlights(r, func(t *catalog.Table) error { return addIndex(r, t) }) },
 		after: noting("indexes=", "indexes=hash:name"), again: []error{catalog.ErrExists}, between: hasNote("indexes=hash:name")},
@@ -133,7 +135,7 @@ var commands = append([]command{
 			return s
 		}},
 	{name: "export", run: export, again: []error{blobio.ErrExists}},
-	{name: "compact", run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
+	{name: "compact", deletes: true, run: compact, after: func(s state) state { s.shards[flights.String()] = 1; return s }},
 }, slices.Concat(changes, recoveries, shared)...)
 
 // grown is the table with more shards and rows.

@@ -17,7 +17,7 @@ import (
 // fault is one way in which requests go wrong.
 type fault struct {
 	name string
-	// script for the n-th request of the kind; {n}, {n+2} and {n+4} stand for numbers.
+	// script for the n-th request of the kind; {n}, {n+1}, {n+2} and {n+4} stand for numbers.
 	script string
 	// kind of request that n counts, any if empty.
 	kind string
@@ -25,13 +25,18 @@ type fault struct {
 	brings []error
 	// hides: what is there may be reported not to be.
 	hides bool
+	// deletions: only for commands that delete or replace what nobody can take back.
+	deletions bool
 }
 
 // at is the script for the n-th request.
 func (f *fault) at(n int) string {
-	s := strings.ReplaceAll(f.script, "{n}", fmt.Sprint(n))
+	s := strings.ReplaceAll(strings.ReplaceAll(f.script, "{n}", fmt.Sprint(n)), "{n+1}", fmt.Sprint(n+1))
 	return strings.ReplaceAll(strings.ReplaceAll(s, "{n+2}", fmt.Sprint(n+2)), "{n+4}", fmt.Sprint(n+4))
 }
+
+// suits reports whether a fault is for a command.
+func (f *fault) suits(c *command) bool { return !f.deletions || c.deletes }
 
 var (
 	denied  = []error{blobio.ErrDenied}
@@ -57,6 +62,8 @@ var bucketFaults = append([]fault{
 	{name: "delivered twice", script: "any {n}: twice"},
 	{name: "stale list", script: "list {n}: hide", kind: "list", hides: true},
 	{name: "slow", script: "any {n}: stall 2ms"},
+	{name: "404 twice", script: "any {n}-{n+1}: hide", brings: wronglyMissing, hides: true, deletions: true},
+	{name: "stale list twice", script: "list {n}-{n+1}: hide", kind: "list", hides: true, deletions: true},
 }, bodyFaults...)
 
 // proxyFaults are for the fault proxy.
@@ -78,6 +85,8 @@ var proxyFaults = append([]fault{
 	{name: "delivered twice", script: "any {n}: twice"},
 	{name: "slow body", script: "get {n}: slow 5ms"},
 	{name: "stale list", script: "list {n}: stale", kind: "list", hides: true},
+	{name: "404 twice", script: "any {n}-{n+1}: fail 404", brings: wronglyMissing, hides: true, deletions: true},
+	{name: "stale list twice", script: "list {n}-{n+1}: stale", kind: "list", hides: true, deletions: true},
 }, bodyFaults...)
 
 // bodyFaults are for both.
@@ -91,6 +100,8 @@ var bodyFaults = []fault{
 	{name: "byte 300 flipped", script: unprotected + "get {n}: flip 300", kind: "get", brings: damaged},
 	{name: "byte 100 from the end flipped", script: unprotected + "get {n}: flip -100", kind: "get", brings: damaged},
 	{name: "last byte flipped", script: unprotected + "get {n}: flip -1", kind: "get", brings: damaged},
+	{name: "byte 40 flipped twice", script: unprotected + "get {n}-{n+1}: flip 40", kind: "get", brings: damaged, deletions: true},
+	{name: "metadata denied for a while", script: "get~.metadata.json {n}-{n+4}: fail denied", kind: "get", brings: denied, deletions: true},
 }
 
 // catalogFaults are for the catalog.
@@ -120,6 +131,8 @@ var catalogFaults = []fault{
 	{name: "delivered twice", script: "any {n}: twice", brings: []error{catalog.ErrExists, catalog.ErrNotFound}, hides: true},
 	{name: "old state once", script: "load {n}: stale", kind: "load", brings: raced, hides: true},
 	{name: "old state from then on", script: "load {n}-: stale", kind: "load", brings: raced, hides: true},
+	{name: "404 twice", script: "any {n}-{n+1}: fail 404", brings: missing, hides: true, deletions: true},
+	{name: "old state twice", script: "load {n}-{n+1}: stale", kind: "load", brings: raced, hides: true, deletions: true},
 	{name: "renamed before", script: "any {n}: before rename", brings: twice, hides: true},
 	{name: "renamed after", script: "any {n}: after rename", brings: twice, hides: true},
 	{name: "dropped and recovered before", script: "any {n}: before recover", brings: raced, hides: true},
@@ -128,6 +141,9 @@ var catalogFaults = []fault{
 	{name: "changed after", script: "any {n}: after change", brings: raced, hides: true},
 	{name: "slow", script: "any {n}: slow 2ms"},
 }
+
+// wronglyMissing are errors of a command to which two objects in a row seem to be missing.
+var wronglyMissing = []error{blobio.ErrNotFound, catalog.ErrNotFound, catalog.ErrConflict, catalog.ErrUnsafe, catalog.ErrExists, catalog.ErrLeaseLost, corrupt.ErrCorrupt}
 
 var (
 	raced   = []error{catalog.ErrConflict, catalog.ErrNotFound}

@@ -18,13 +18,13 @@ var onREST, notOnREST = new(true), new(false)
 // recoveries are the commands that take up what others left, and those of namespaces.
 var recoveries = []command{
 	{name: "drop --purge", rest: onREST, run: func(r *session) error { return r.tables.Purge(r.ctx, flights) }, again: []error{catalog.ErrNotFound}, after: withoutFlights},
-	{name: "recover --all", prepare: func(r *session) error { return errors.Join(dropFlights(r), loseDrop(r)) }, prepared: withoutFlights, run: recoverAll,
+	{name: "recover --all", deletes: true, prepare: func(r *session) error { return errors.Join(dropFlights(r), loseDrop(r)) }, prepared: withoutFlights, run: recoverAll,
 		after: restored, either: true},
-	{name: "recover --all of a catalog that is behind", rest: notOnREST, prepare: fallBehind, prepared: sameState, run: recoverAll,
+	{name: "recover --all of a catalog that is behind", deletes: true, rest: notOnREST, prepare: fallBehind, prepared: sameState, run: recoverAll,
 		after: grown(2, landed()), either: true},
-	{name: "recover --all --take-over", prepare: func(r *session) error { return errors.Join(dropFlights(r), loseDrop(r)) }, prepared: withoutFlights,
+	{name: "recover --all --take-over", deletes: true, prepare: func(r *session) error { return errors.Join(dropFlights(r), loseDrop(r)) }, prepared: withoutFlights,
 		run: func(r *session) error { return recoverTables(r, true) }, after: restored, either: true},
-	{name: "resume of a compaction", prepare: writtenByCompaction, prepared: sameState, run: func(r *session) error {
+	{name: "resume of a compaction", deletes: true, prepare: writtenByCompaction, prepared: sameState, run: func(r *session) error {
 		return onFlights(r, func(t *catalog.Table) error {
 			done, err := compaction.ResumeAll(r.ctx, t, compaction.Policy{}, compaction.Options{Check: true})
 			if err == nil && len(done) > 1 {
@@ -50,7 +50,7 @@ var recoveries = []command{
 		return err
 	}},
 	{name: "namespace create", run: func(r *session) error { return r.tables.CreateNamespace(r.ctx, extra) }, after: hasExtra, either: true},
-	{name: "namespace drop", prepare: func(r *session) error { return r.tables.CreateNamespace(r.ctx, extra) }, prepared: hasExtra,
+	{name: "namespace drop", deletes: true, prepare: func(r *session) error { return r.tables.CreateNamespace(r.ctx, extra) }, prepared: hasExtra,
 		run: func(r *session) error { return r.tables.DropNamespace(r.ctx, extra) }, again: []error{catalog.ErrNotFound},
 		after: func(s state) state { s.notes[namespacesNote] = "[default]"; return s }, either: true},
 	{name: "policy unset of a namespace", prepare: func(r *session) error {

@@ -272,6 +272,9 @@ func (w *walker) whole(t *testing.T) {
 		c := &w.commands[i]
 		for k := range w.world.store.faults {
 			f := &w.world.store.faults[k]
+			if !f.suits(c) {
+				continue
+			}
 			t.Run(f.name, func(t *testing.T) {
 				for n := 1; w.take(t, step{c, f, n}); n++ {
 				}
@@ -291,9 +294,15 @@ func (w *walker) sample(t *testing.T, random *rand.Rand, steps int) {
 	faults := w.world.store.faults
 	for i, f := range random.Perm(steps) {
 		s := step{&w.commands[i%len(w.commands)], &faults[f%len(faults)], 1}
+		for ; !s.fault.suits(s.command); f++ {
+			s.fault = &faults[(f+1)%len(faults)]
+		}
 		most := w.untouched(t, s.command).requests[s.fault.counted()]
 		for k := 0; most == 0; k++ { // no lists, say
 			s.command = &w.commands[k]
+			if !s.fault.suits(s.command) {
+				continue
+			}
 			most = w.untouched(t, s.command).requests[s.fault.counted()]
 		}
 		s.n += random.IntN(most)
