@@ -127,6 +127,7 @@ func TestParseRefuses(t *testing.T) {
 		"too deep in json":  {`[{"name":"a","type":"Struct","children":` + strings.Repeat(`[{"name":"a","type":"Struct","children":`, 150) + "[]" + strings.Repeat("}]", 150) + "}]", "deeper"},
 		"nested internal":   {`[{"name":"a","type":"Struct","children":[{"name":"b","type":"Int64","internal":"x"}]}]`, "internal"},
 		"yaml without list": {"fields: x\nmore: y", "unknown type"},
+		"no variants":       {"a: Union<>", "0 variants"},
 		"257 variants":      {"a: Union<" + strings.TrimSuffix(strings.Repeat("Int64,", 257), ",") + ">", "257 variants"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,12 +16,9 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// maxVariants is how many children a Union may have: its discriminator is a byte.
-const maxVariants = 256
-
 // Validate checks what a writer must hold to: names of fields and of a Struct's children are there and
 // unique (an internal field may lack one), those of a Union unique where they are there; every type has the
-// children it needs; sizes, depth and number of nodes are within limits. The error matches ErrInvalid and
+// children it needs, a Union at least one; sizes, depth and number of nodes are within limits. The error matches ErrInvalid and
 // names the node.
 func (s *Schema) Validate() error {
 	v := validator{}
@@ -56,8 +53,8 @@ func (v *validator) node(n *Node, depth int) error {
 			return err
 		}
 	}
-	if n.Basic == Union && len(n.Children) > maxVariants {
-		return invalid("%q: a Union of %d variants, more than the limit of %d", n.Name, len(n.Children), maxVariants)
+	if n.Basic == Union && (len(n.Children) == 0 || len(n.Children) > schemafb.MaxVariants) {
+		return invalid("%q: a Union of %d variants; there must be one to %d", n.Name, len(n.Children), schemafb.MaxVariants)
 	}
 	for _, c := range n.Children {
 		if c.Internal != "" {

@@ -6,6 +6,8 @@ const (
 	MaxDepth = 100
 	// MaxNodes is how many nodes a schema may have: the reference's limit for the children of one node.
 	MaxNodes = 1_000_000
+	// MaxVariants is how many children a Union may have, at least one: its discriminator is a byte.
+	MaxVariants = 256
 	// MaxName is the longest name, alias, label or kind, in bytes.
 	MaxName = 1 << 16
 )

@@ -125,8 +125,8 @@ func (r *reader) draftAliases(t flatbuffers.Table) (out []string, err error) {
 func (r *reader) draftChildren(n *schema.Node, t flatbuffers.Table, ids map[*schema.Node]uint32, depth int) error {
 	o := flatbuffers.UOffsetT(t.Offset(draftChildren))
 	count := t.VectorLen(o)
-	if want := schemafb.ChildCount(schemafb.BasicType(n.Basic)); want >= 0 && count != want {
-		return corrupt.At(int64(t.Pos), "schema: %v with %d children", n.Basic, count)
+	if err := checkChildren(n.Basic, count, int64(t.Pos)); err != nil {
+		return err
 	}
 	elements := t.Vector(o)
 	for i := range count {

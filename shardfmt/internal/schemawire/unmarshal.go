@@ -263,8 +263,8 @@ func (r *reader) property(t *schemafb.ExtendedTypeProperty) (p schema.ExtensionP
 // children decodes the children of n and checks their number against its type.
 func (r *reader) children(n *schema.Node, t *schemafb.DataType, depth int) error {
 	count := t.ChildrenLength()
-	if want := schemafb.ChildCount(schemafb.BasicType(n.Basic)); want >= 0 && count != want {
-		return corrupt.At(int64(t.Table().Pos), "schema: %v with %d children", n.Basic, count)
+	if err := checkChildren(n.Basic, count, int64(t.Table().Pos)); err != nil {
+		return err
 	}
 	for i := range count {
 		var c schemafb.DataType
@@ -274,6 +274,17 @@ func (r *reader) children(n *schema.Node, t *schemafb.DataType, depth int) error
 			return err
 		}
 		n.Children = append(n.Children, child)
+	}
+	return nil
+}
+
+// checkChildren refuses a number of children that a type can't have.
+func checkChildren(b schema.Basic, count int, pos int64) error {
+	switch want := schemafb.ChildCount(schemafb.BasicType(b)); {
+	case want >= 0 && count != want:
+		return corrupt.At(pos, "schema: %v with %d children", b, count)
+	case b == schema.Union && (count == 0 || count > schemafb.MaxVariants):
+		return corrupt.Unsupported(pos, "schema: a Union of %d variants; there must be one to %d", count, schemafb.MaxVariants)
 	}
 	return nil
 }

@@ -2,12 +2,14 @@ package schemawire
 
 import (
 	"encoding/hex"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/schemafb"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -143,5 +145,25 @@ func TestNumbersOfTheSchemaFile(t *testing.T) {
 	}
 	if want, got := schemafb.PropertyValueKindAnyValueProto, schemafb.PropertyValueKind(schema.PropertyAnyValue); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+// A union needs a variant to choose from, and its number is a byte.
+func TestUnionsOfNoAndTooManyVariants(t *testing.T) {
+	for variants, fits := range map[int]bool{0: false, 1: true, 256: true, 257: false} {
+		u := &schema.Node{Name: "u", Basic: schema.Union, Nullable: true}
+		for range variants {
+			u.Children = append(u.Children, &schema.Node{Basic: schema.Int64, Signed: true, Nullable: true})
+		}
+		s := &schema.Schema{Fields: []*schema.Node{u}}
+		s.Number()
+		for name, decode := range map[string]func() (*schema.Schema, error){
+			"current": func() (*schema.Schema, error) { return Unmarshal(Marshal(s)) },
+			"draft":   func() (*schema.Schema, error) { return UnmarshalDraft(MarshalDraft(s)) },
+		} {
+			if _, err := decode(); (err == nil) != fits || !fits && !errors.Is(err, corrupt.ErrUnsupported) {
+				t.Errorf("%d variants, %s: %v", variants, name, err)
+			}
+		}
 	}
 }
