@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,8 +18,10 @@ import (
 // The line is not a lock. It saves work; whether a commit is right is decided by the commit alone, so a writer that can't
 // reach the line, or knows nothing of it, is as safe as the others.
 
-// commitLine keeps the numbers of the writers that wait for a table, in the catalog's database.
+// commitLine keeps the numbers of the writers that wait for a table: in the catalog's database, or as objects beside the table.
 type commitLine interface {
+	// costly reports that each look is a request to an object store: an append that was not rejected looks only after a commit of the last seconds, and all look seldom.
+	costly() bool
 	// waiting are the numbers in the line, the smallest first.
 	waiting(ctx context.Context, table uuid.UUID) ([]placed, error)
 	// take takes the next number.
@@ -46,8 +49,13 @@ const (
 	yieldFor = 2 * time.Second
 	// yieldTries bounds how often a compaction is rejected without a number: writers that meet nobody take none, and could beat it for ever.
 	yieldTries = 3
-	// lookFirst and lookLast bound the pauses between two looks at the line.
-	lookFirst, lookLast = 2 * time.Millisecond, 50 * time.Millisecond
+	// busyFor is how long after a commit somebody may stand in line whom it has beaten.
+	busyFor = 5 * time.Second
+	// costlyBeat is beatEvery where a beat is three requests to an object store.
+	costlyBeat = 4 * time.Second
+	// lookFirst and lookLast bound the pauses between two looks at the line, lookCostly and lastCostly those at one that is objects.
+	lookFirst, lookLast    = 2 * time.Millisecond, 50 * time.Millisecond
+	lookCostly, lastCostly = 40 * time.Millisecond, time.Second
 )
 
 // turn is one change on its way to a commit.
@@ -73,7 +81,7 @@ func (t *Table) turn(yields bool) *turn {
 // may have committed meanwhile.
 func (q *turn) await(ctx context.Context, n int) error {
 	waited := false
-	if line := q.table.cat.line; line != nil && q.table.creation == nil {
+	if line := q.table.cat.line; line != nil && q.table.creation == nil && (n > 1 || q.yields || !line.costly() || q.busy()) {
 		var err error
 		if waited, err = q.stand(ctx, line, n-1); err != nil && ctx.Err() == nil {
 			q.table.cat.opts.Log.Debug("the commit queue can't be reached", "table", q.table.name.String(), "error", err)
@@ -91,6 +99,12 @@ func (q *turn) await(ctx context.Context, n int) error {
 		return q.table.Refresh(ctx)
 	}
 	return nil
+}
+
+// busy reports that somebody has committed in the last seconds, by the clock of whoever did.
+func (q *turn) busy() bool {
+	head := q.table.ice.CurrentSnapshot()
+	return head != nil && q.table.cat.opts.Now().Sub(time.UnixMilli(head.TimestampMs)).Abs() < busyFor
 }
 
 // stand waits until nobody is before this change, which was rejected so often, and reports whether somebody was.
@@ -119,7 +133,7 @@ func (q *turn) stand(ctx context.Context, line commitLine, rejections int) (wait
 				return waited, err
 			}
 		}
-		if err := wait(ctx, lookPause(look)); err != nil {
+		if err := wait(ctx, q.lookPause(line, look, ahead)); err != nil {
 			return waited, err
 		}
 	}
@@ -140,7 +154,11 @@ func (q *turn) takesPart(first placed, rejections int, waited time.Duration) boo
 func (q *turn) hold(ctx context.Context, line commitLine, id uuid.UUID) (err error) {
 	there := false
 	if q.number != 0 {
-		if time.Since(q.beaten) < beatEvery {
+		every := beatEvery
+		if line.costly() {
+			every = costlyBeat
+		}
+		if time.Since(q.beaten) < every {
 			return nil
 		}
 		if there, err = line.beat(ctx, id, q.number); err != nil {
@@ -168,9 +186,16 @@ func (q *turn) leave(ctx context.Context) {
 	q.number = 0
 }
 
-// lookPause spreads the looks of those who wait.
-func lookPause(look int) time.Duration {
-	return lookFirst + rand.N(min(lookLast, lookFirst<<min(look, 8)))
+// lookPause spreads the looks of those who wait. At a line of objects those look less often who have more before them.
+func (q *turn) lookPause(line commitLine, look int, ahead []placed) time.Duration {
+	if !line.costly() {
+		return lookFirst + rand.N(min(lookLast, lookFirst<<min(look, 8)))
+	}
+	place := slices.IndexFunc(ahead, func(p placed) bool { return p.number == q.number })
+	if place < 0 {
+		place = len(ahead)
+	}
+	return lookCostly/2 + rand.N(min(lastCostly, lookCostly*time.Duration(max(1, place))))
 }
 
 // sightings remember, by number, who was seen in the line and since when in the same state: by the watcher's own clock, so that

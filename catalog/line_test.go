@@ -21,13 +21,29 @@ import (
 // append may end in a conflict, and none may need many tries.
 func TestNoAppendStarves(t *testing.T) {
 	g := newGround(t)
-	crowd(t, g, func() *Catalog {
+	crowd(t, g, mostTries, func() *Catalog {
 		// One database and one warehouse on the disk, as processes share them.
 		c, err := Open(context.Background(), Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"),
 			Warehouse: filepath.Join(g.dir, "warehouse")})
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	})
+}
+
+// TestObjectsNoAppendStarves is the same where the line is objects: who begins does not look at it, so that each commit brings one writer more that may
+// come first.
+func TestObjectsNoAppendStarves(t *testing.T) {
+	g := newGround(t)
+	crowd(t, g, 3*mostTries, func() *Catalog {
+		c, err := Open(context.Background(), Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"),
+			Warehouse: filepath.Join(g.dir, "warehouse")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.line = &objectLine{c}
 		t.Cleanup(func() { c.Close() })
 		return c
 	})
@@ -54,7 +70,7 @@ func TestPostgresNoAppendStarves(t *testing.T) {
 		}
 	}
 	drop()
-	crowd(t, g, open)
+	crowd(t, g, mostTries, open)
 	drop()
 }
 
@@ -67,7 +83,7 @@ const (
 )
 
 // crowd lets writers and compactors loose on one table: 1,000 ingestions with SHARDCAT_FULL, else a few.
-func crowd(t *testing.T, g *ground, open func() *Catalog) {
+func crowd(t *testing.T, g *ground, bound int, open func() *Catalog) {
 	each := 6
 	if os.Getenv("SHARDCAT_FULL") != "" {
 		each = (1000 + crowdWriters - 1) / crowdWriters
@@ -121,8 +137,8 @@ func crowd(t *testing.T, g *ground, open func() *Catalog) {
 	slices.Sort(tries)
 	t.Logf("%d of %d appends failed; tries: median %d, 99 %% %d, most %d; %d compactions", failed.Load(), crowdWriters*each,
 		tries[len(tries)/2], tries[len(tries)*99/100], tries[len(tries)-1], merged.Load())
-	if most := tries[len(tries)-1]; most > mostTries {
-		t.Errorf("an append was tried %d times, %d at most were expected", most, mostTries)
+	if most := tries[len(tries)-1]; most > bound {
+		t.Errorf("an append was tried %d times, %d at most were expected", most, bound)
 	}
 	if records := g.load(open()).Describe().Records; records != int64(10*crowdWriters*each) {
 		t.Errorf("%d rows, want %d", records, 10*crowdWriters*each)
@@ -198,30 +214,84 @@ func TestWhoWaitsGoesFirst(t *testing.T) {
 
 // TestLineWithoutItsHolder: a place whose holder shows no life is taken away, and one that was only slow gets another.
 func TestLineWithoutItsHolder(t *testing.T) {
+	for name, attempt := range map[string]int{"rows": 1, "objects": 2} { // at objects only who was rejected looks
+		t.Run(name, func(t *testing.T) {
+			g, ctx := newGround(t), context.Background()
+			tbl := g.create(g.open(nil, nil))
+			later := g.load(g.open(nil, nil))
+			if name == "objects" {
+				tbl.cat.line, later.cat.line = &objectLine{tbl.cat}, &objectLine{later.cat}
+			}
+			line, id := tbl.cat.line, tbl.ice.Metadata().TableUUID()
+			dead := tbl.turn(false)
+			if err := dead.hold(ctx, line, id); err != nil {
+				t.Fatal(err)
+			}
+			next := later.turn(false)
+			next.deadAfter = 5 * time.Millisecond
+			if err := next.await(ctx, attempt); err != nil {
+				t.Fatal(err)
+			}
+			if all, err := line.waiting(ctx, id); err != nil || len(all) != 1 || all[0].number != next.number || next.number <= dead.number {
+				t.Errorf("%+v wait, %v; the dead one had %d, the next %d", all, err, dead.number, next.number)
+			}
+			was := dead.number
+			dead.beaten = time.Time{}
+			if err := dead.hold(ctx, line, id); err != nil || dead.number == was {
+				t.Errorf("the holder came back as %d, as before: %v", dead.number, err)
+			}
+			dead.leave(ctx)
+			next.leave(ctx)
+			if all, err := line.waiting(ctx, id); err != nil || len(all) != 0 {
+				t.Errorf("%+v are left, %v", all, err)
+			}
+		})
+	}
+}
+
+// TestTickets: a holder that beats keeps its number, whoever saw it before takes nothing away, and objects of other names are nobody's.
+func TestTickets(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	tbl := g.create(g.open(nil, nil))
-	line, id := tbl.cat.line, tbl.ice.Metadata().TableUUID()
-	dead := tbl.turn(false)
-	if err := dead.hold(ctx, line, id); err != nil {
+	line, id := &objectLine{tbl.cat}, tbl.ice.Metadata().TableUUID()
+	for _, name := range []string{"x.json", "0000000000000009.json", "0000000000000009.1.json.bak", "9.1.json", "0000000000000009.01.json", "-000000000000009.1.json"} {
+		if err := tbl.cat.client.Put(ctx, line.folder(id)+name, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want := int64(1); want <= 3; want++ {
+		if n, err := line.take(ctx, id); err != nil || n != want {
+			t.Fatalf("ticket %d, %v, want %d", n, err, want)
+		}
+	}
+	seen, err := line.waiting(ctx, id)
+	if err != nil || !slices.Equal(seen, []placed{{1, 0}, {2, 0}, {3, 0}}) {
+		t.Fatal(seen, err)
+	}
+	for range 11 { // beats of two digits
+		if there, err := line.beat(ctx, id, 2); err != nil || !there {
+			t.Fatal(there, err)
+		}
+	}
+	for _, p := range seen[:2] {
+		if err := line.leave(ctx, id, p.number, p.beats); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now, err := line.waiting(ctx, id); err != nil || !slices.Equal(now, []placed{{2, 11}, {3, 0}}) {
+		t.Error(now, err)
+	}
+	if there, err := line.beat(ctx, id, 1); err != nil || there {
+		t.Errorf("a ticket that was taken away beats: %v", err)
+	}
+	if err := line.leave(ctx, id, 2, anyBeats); err != nil {
 		t.Fatal(err)
 	}
-	next := g.load(g.open(nil, nil)).turn(false)
-	next.deadAfter = 5 * time.Millisecond
-	if err := next.await(ctx, 1); err != nil {
-		t.Fatal(err)
+	if now, err := line.waiting(ctx, id); err != nil || !slices.Equal(now, []placed{{3, 0}}) {
+		t.Error(now, err)
 	}
-	if all, err := line.waiting(ctx, id); err != nil || len(all) != 1 || all[0].number != next.number || next.number <= dead.number {
-		t.Errorf("%+v wait, %v; the dead one had %d, the next %d", all, err, dead.number, next.number)
-	}
-	was := dead.number
-	dead.beaten = time.Time{}
-	if err := dead.hold(ctx, line, id); err != nil || dead.number == was {
-		t.Errorf("the holder came back as %d, as before: %v", dead.number, err)
-	}
-	dead.leave(ctx)
-	next.leave(ctx)
-	if all, err := line.waiting(ctx, id); err != nil || len(all) != 0 {
-		t.Errorf("%+v are left, %v", all, err)
+	if kind := tbl.kindOf(line.ticket(id, 3, 0)); kind != controlObject {
+		t.Errorf("to a collection a ticket is of kind %d", kind)
 	}
 }
 

@@ -242,6 +242,9 @@ func (c *Catalog) connect(ctx context.Context) error {
 			c.line = &sqlLine{tables: tables}
 		}
 	} else {
+		if c.opts.wrap == nil {
+			c.line = &objectLine{c}
+		}
 		served := &servedTables{Catalog: ice, fs: store.fs}
 		if keys != nil {
 			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) {

@@ -32,6 +32,8 @@ const (
 	takeTries = 10
 )
 
+func (l *sqlLine) costly() bool { return false }
+
 // prepare makes the line's table where it is missing.
 func (l *sqlLine) prepare(ctx context.Context) error {
 	l.mu.Lock()

@@ -175,7 +175,7 @@ func (s *soak) files() (n int, odd []string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "_jobs" || d.Name() == "_gc" || d.Name() == "_compaction"):
+		case d.IsDir() && (d.Name() == "_jobs" || d.Name() == "_gc" || d.Name() == "_compaction" || d.Name() == "_line"):
 			return fs.SkipDir
 		case !d.IsDir() && d.Name() != "_owner.json":
 			if n++; !strings.Contains(path, ".amudai.") && !strings.Contains(path, "/metadata/") {
