@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -70,21 +71,6 @@ func (p *Plan) leaveOut(ctx context.Context) error {
 	return nil
 }
 
-// lossReads is how many times something is read before it counts as lost: a bit that flips on the way to the reader, an object that
-// a store denies once or a cache that has a damaged copy must not cost a row.
-const lossReads = 3
-
-// readAgain reads until it succeeds or has failed lossReads times for what is stored, past all caches from the second time on. An error that is
-// not one of the stored bytes ends it.
-func (p *Plan) readAgain(read func(*blobio.Client) error) error {
-	client := p.table.cat.client
-	err := read(client)
-	for i := 1; i < lossReads && err != nil && rowsAreLost(err); i++ {
-		err = read(client.Uncached())
-	}
-	return err
-}
-
 // damageOf reads a shard as the plan does, whole and, if that fails, stripe by stripe; nil if all of it can be read. The shard
 // must have as many rows as rows states, if that is not negative. An error is one of the way to the shard, not of its bytes.
 func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Damage, error) {
@@ -97,8 +83,8 @@ func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Da
 	}
 	lost := &Damage{Shard: e.Path, Of: int(e.Stripes), Rows: e.Records, Why: whole.Error()}
 	var shard *shardfmt.Shard
-	err := p.readAgain(func(client *blobio.Client) (err error) {
-		shard, err = p.table.openShard(ctx, client, e.Path, e.RootBytes, false)
+	err := nocache.Retry(ctx, rowsAreLost, func(ctx context.Context) (err error) {
+		shard, err = p.table.openShard(ctx, p.table.cat.client, e.Path, e.RootBytes, false)
 		return err
 	})
 	if err != nil {
@@ -129,8 +115,8 @@ func (p *Plan) damagedStripes(ctx context.Context, e *manifest.Entry, stripes []
 		if p.bound != nil {
 			want = -1
 		}
-		err := p.readAgain(func(client *blobio.Client) error {
-			return p.reads(ctx, &reread{client: client, entry: e, window: &window{s.Position, s.Position + s.Records}, rows: want})
+		err := nocache.Retry(ctx, rowsAreLost, func(ctx context.Context) error {
+			return p.reads(ctx, &reread{entry: e, window: &window{s.Position, s.Position + s.Records}, rows: want})
 		})
 		if err == nil {
 			return nil
@@ -152,7 +138,6 @@ func (p *Plan) damagedStripes(ctx context.Context, e *manifest.Entry, stripes []
 
 // reread is a shard that is read to see whether it can be, or a window of it.
 type reread struct {
-	client *blobio.Client
 	entry  *manifest.Entry
 	window *window
 	// rows that must come, unless it is negative.
@@ -161,7 +146,7 @@ type reread struct {
 
 // reads reads the rows that the plan would, and nothing of indexes.
 func (p *Plan) reads(ctx context.Context, r *reread) error {
-	one := &Plan{table: p.table, through: r.client, schema: p.schema, bound: p.bound, columns: p.columns, window: r.window,
+	one := &Plan{table: p.table, schema: p.schema, bound: p.bound, columns: p.columns, window: r.window,
 		Shards: []*manifest.Entry{r.entry}, Total: 1}
 	one.options = ScanOptions{Select: p.options.Select, Where: p.options.Where, Ordered: true, IgnoreIndexes: true, ReuseBatches: true,
 		MaxMemory: p.options.MaxMemory}

@@ -20,6 +20,8 @@ type damagedGround struct {
 	bucket *blobfake.Faulty
 	// metadataCache is that of the catalogs it opens, if not 0.
 	metadataCache int
+	// cache is that of the clients.
+	cache blobio.CacheOptions
 }
 
 func newDamagedGround(t *testing.T, script string) *damagedGround {
@@ -31,7 +33,7 @@ func (g *damagedGround) open(bucket blobio.Bucket) *Catalog {
 	g.t.Helper()
 	const root = "s3://damaged/"
 	o := Options{URI: "sqlite:" + g.dir + "/catalog.db", Warehouse: root + "wh", MetadataCache: g.metadataCache}
-	impatient := blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond}}
+	impatient := blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond}, Cache: g.cache}
 	o.Client, o.Metadata = blobio.NewClient(impatient), blobio.NewClient(impatient)
 	for _, c := range []*blobio.Client{o.Client, o.Metadata} {
 		if err := c.MountBucket(root, bucket); err != nil {

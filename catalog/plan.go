@@ -9,7 +9,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -82,8 +81,6 @@ type Plan struct {
 	leftOut map[string][]bool
 	// opened are shards that were opened while their term filters were read, nil for none.
 	opened *openedShards
-	// through is the client that shards are read with, nil for that of the catalog.
-	through *blobio.Client
 	// window, if not nil, are the only records that are read of the only shard.
 	window *window
 	// columns are the selected nodes of the schema.

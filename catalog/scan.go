@@ -159,7 +159,7 @@ func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq
 		stats.ManifestsRead, stats.ManifestsPruned = p.Manifests, p.ManifestsPruned
 		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
 		stats.ShardsPrunedTerms, stats.ShardsPrunedKeys = p.PrunedTerms, p.PrunedKeys
-		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: cmp.Or(p.through, p.table.cat.client).Fork(),
+		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
 			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}
 		stripes := int64(0)
 		for _, e := range p.Shards {

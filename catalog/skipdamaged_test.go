@@ -193,11 +193,19 @@ func TestRepairDropsOnlyWhatIsLost(t *testing.T) {
 		},
 	}
 	for work, do := range works {
-		for _, fault := range []string{"flip -1", "flip 40", "hide"} {
+		faults := []string{"flip -1", "flip 40", "hide"}
+		if work == "repair" { // a scan meets the copy in the cache again
+			faults = append(faults, "flip -1 in a cache", "flip 40 in a cache")
+		}
+		for _, fault := range faults {
 			t.Run(work+" "+fault, func(t *testing.T) {
+				fault, cached := strings.CutSuffix(fault, " in a cache")
 				done, failed := 0, 0
 				for n := 1; ; n++ {
 					g := newDamagedGround(t, "")
+					if cached {
+						g.cache = blobio.CacheOptions{Memory: 1 << 20, Cacheable: func(url string) bool { return strings.Contains(url, ".amudai.") }}
+					}
 					c := g.open(g.bucket)
 					tbl := g.create(c)
 					ingest(t, tbl, IngestOptions{StripeRows: 4}, rows(0, 20))

@@ -76,13 +76,11 @@ type Result struct {
 func Execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (result *Result, err error) {
 	ctx, end := o.span(ctx, "compact group", g.attributes()...)
 	defer func() { end(err) }()
-	for n := 1; ; n++ {
+	err = nocache.Retry(ctx, isDamage, func(ctx context.Context) (err error) {
 		result, err = execute(ctx, t, g, policy, o)
-		if err == nil || n == damageReads || ctx.Err() != nil || !isDamage(err) {
-			return result, err
-		}
-		ctx = nocache.With(ctx)
-	}
+		return err
+	})
+	return result, err
 }
 
 func execute(ctx context.Context, t *catalog.Table, g *Group, policy Policy, o Options) (*Result, error) {

@@ -7,12 +7,9 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
-
-// damageReads is how often something is read before it counts as damaged or lost: a bit that flips on the way to the reader, an object that a store denies
-// once, or a cache that has a damaged copy, must not halt a table until somebody looks.
-const damageReads = 3
 
 // isDamage reports whether an error may be one of what the store holds: corruption, or an object that does not exist.
 func isDamage(err error) bool {
@@ -34,7 +31,7 @@ func lostRoot(ctx context.Context, t *catalog.Table, err error) error {
 		if e.Path != missing.URL {
 			continue
 		}
-		for range damageReads - 1 {
+		for range nocache.Reads - 1 {
 			if _, statErr := t.Catalog().Client().Uncached().Stat(ctx, e.Path); !errors.Is(statErr, blobio.ErrNotFound) {
 				return err
 			}

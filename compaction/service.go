@@ -82,7 +82,7 @@ type Service struct {
 type tableState struct {
 	status   TableStatus
 	schedule schedule.Schedule
-	// failures in a row: the delay grows with them. damages are those that halt the table once there are damageReads of them: what they read may be a damaged
+	// failures in a row: the delay grows with them. damages are those that halt the table once there are nocache.Reads of them: what they read may be a damaged
 	// copy. They are read past all caches from the second one on.
 	failures, damages int
 	seen              bool
@@ -560,7 +560,7 @@ func (t *tableState) finish(look measurement, run Run, err error, now time.Time)
 		return
 	}
 	if st.State = Halted; isDamage(err) && !errors.Is(err, ErrGroups) { // those of groups have been read again
-		if t.damages++; t.damages < damageReads {
+		if t.damages++; t.damages < nocache.Reads {
 			st.State = Failing
 		}
 	}

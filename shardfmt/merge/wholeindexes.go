@@ -205,10 +205,13 @@ func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int)
 	for i, x := range parts {
 		in[i] = stripeindex.Part{Descriptor: x.d, Base: x.anchor, Stripes: len(x.of.stripes), Records: x.of.root.Directory().TotalRecordCount}
 	}
-	d, objects, err := m.join(ctx, number, in)
-	for n := 1; n < indexReads && errors.Is(err, corrupt.ErrCorrupt); n++ {
-		d, objects, err = m.join(nocache.With(ctx), number, in)
-	}
+	var d *metapb.IndexDescriptor
+	var objects []shardwriter.Object
+	damaged := func(err error) bool { return errors.Is(err, corrupt.ErrCorrupt) }
+	err := nocache.Retry(ctx, damaged, func(ctx context.Context) (err error) {
+		d, objects, err = m.join(ctx, number, in)
+		return err
+	})
 	if errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) {
 		return nil, nil
 	}
@@ -222,9 +225,6 @@ func (m *merger) joinIndex(ctx context.Context, parts []*wholeIndex, number int)
 	m.joinedIndexes++
 	return d, m.describeNew([]*metapb.IndexDescriptor{d})
 }
-
-// indexReads is how often indexes are read, past all caches from the second time on, before one counts as damaged and is left out.
-const indexReads = 3
 
 // join writes one index of several, or leaves nothing.
 func (m *merger) join(ctx context.Context, number int, in []stripeindex.Part) (*metapb.IndexDescriptor, []shardwriter.Object, error) {
