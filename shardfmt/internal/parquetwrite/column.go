@@ -1,7 +1,6 @@
 package parquetwrite
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -86,13 +85,13 @@ type encoder interface {
 
 // chunk is a column of a row group: the pages of its leaves in memory, and where in it they are.
 type chunk struct {
-	bytes *bytes.Buffer
+	bytes *spool
 	about []*metadata.ColumnChunkMetaDataBuilder
 }
 
 func (c *column) encoder() encoder {
 	if c.kind == other {
-		return &library{column: c}
+		return &library{column: c, out: &spool{block: c.block}}
 	}
 	return newFlat(c)
 }
@@ -100,14 +99,14 @@ func (c *column) encoder() encoder {
 // library has the library write a column, as a file of its own.
 type library struct {
 	column *column
-	out    bytes.Buffer
+	out    *spool
 	w      *pqarrow.FileWriter
 	size   int64
 }
 
 func (l *library) add(a arrow.Array) (err error) {
 	if l.w == nil {
-		l.w, err = pqarrow.NewFileWriter(l.column.schema, &l.out, l.column.withoutFloats(l.column.types), pqarrow.DefaultWriterProps())
+		l.w, err = pqarrow.NewFileWriter(l.column.schema, l.out, l.column.withoutFloats(l.column.types), pqarrow.DefaultWriterProps())
 		if err != nil {
 			return err
 		}
@@ -130,7 +129,7 @@ func (l *library) finish() (chunk, error) {
 	if err != nil {
 		return chunk{}, err
 	}
-	done := chunk{bytes: &l.out}
+	done := chunk{bytes: l.out}
 	for i, leaf := range about.RowGroups[0].Columns {
 		if l.column.types.Column(i).SortOrder() == pqschema.SortUNKNOWN {
 			leaf.MetaData.Statistics = nil // the library knows another type, by the order of which they are

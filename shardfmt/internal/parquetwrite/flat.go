@@ -1,7 +1,6 @@
 package parquetwrite
 
 import (
-	"bytes"
 	"context"
 	"math"
 	"slices"
@@ -39,7 +38,7 @@ func newFlat(c *column) *flat { return &flat{column: c, table: newTable(c.kind)}
 
 func (f *flat) held() int64 {
 	if f.plain != nil {
-		return int64(f.plain.out.Len())
+		return f.plain.out.held()
 	}
 	return int64(2*f.rows+len(f.valid)) + f.table.size()
 }
@@ -248,36 +247,27 @@ func (f *flat) defined(rows int, valid func(i int) bool) []int16 {
 	return f.levels
 }
 
-// pages is memory that pages are written to.
+// pages are the pages of a column on their way to memory.
 type pages struct {
-	out   *bytes.Buffer
+	out   *spool
 	about *metadata.ColumnChunkMetaDataBuilder
 	w     file.ColumnChunkWriter
 }
 
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// newBuffer gives memory for pages, which begins with what a file begins with: the library takes a dictionary at 0 for none.
-func newBuffer() *bytes.Buffer {
-	b := buffers.Get().(*bytes.Buffer)
-	b.Reset()
-	b.WriteString(magic)
-	return b
+// newSpool gives memory for pages, which begins with what a file begins with: the library takes a dictionary at 0 for none.
+func newSpool(how *settings) *spool {
+	s := &spool{block: how.block}
+	_, _ = s.Write([]byte(magic))
+	return s
 }
 
-// counted is a buffer that knows how much is in it.
-type counted struct{ *bytes.Buffer }
-
-// Tell gives the place of what is written next.
-func (c counted) Tell() int64 { return int64(c.Len()) }
-
 func newPages(c *column, how *parquet.WriterProperties) (*pages, error) {
-	p := &pages{out: newBuffer(), about: metadata.NewColumnChunkMetaDataBuilder(how, c.types.Column(0))}
-	pager, err := file.NewPageWriter(counted{p.out}, compress.Codecs.Zstd, how.CompressionLevel(), p.about, 0, 0, how.Allocator(), false, nil, nil)
+	p := &pages{out: newSpool(c.settings), about: metadata.NewColumnChunkMetaDataBuilder(how, c.types.Column(0))}
+	pager, err := file.NewPageWriter(p.out, compress.Codecs.Zstd, how.CompressionLevel(), p.about, 0, 0, how.Allocator(), false, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	p.w = file.NewColumnChunkWriter(p.about, pager, how)
+	p.w = file.NewColumnChunkWriter(p.about, compressing{pager, how.CompressionLevel()}, how)
 	return p, nil
 }
 

@@ -15,6 +15,8 @@ const (
 	// behind the other and compressed, so that those of a thousand columns would take 768 MiB. They are smaller where there are more
 	// than 32 columns, and have minPageBytes, which zstd still finds repetitions in.
 	pagesBytes, minPageBytes = 8 << 20, 8 << 10
+	// blockBytes is the size of the blocks of memory that pages are written to, where they are no smaller.
+	blockBytes = 64 << 10
 	// Levels of zstd, as the library's Zstd has them. Codes gain nothing by more than the lowest, and words only if they repeat.
 	codedLevel, wordsLevel, runsLevel, textsLevel = 1, 1, 3, 3
 	// How many values the library takes before it looks at the size of a page.
@@ -30,6 +32,7 @@ var (
 // settings are how the columns of a file are written. They are only read.
 type settings struct {
 	page                                     int64
+	block                                    int // bytes of memory that are taken at a time for pages
 	coded, plainWords, plainRuns, plainTexts *parquet.WriterProperties
 	// anything is for columns that are left to the library: it makes dictionaries, and drops those that get long.
 	anything *parquet.WriterProperties
@@ -38,6 +41,7 @@ type settings struct {
 // settingsFor are those of a file of so many columns, those within others counted.
 func settingsFor(columns int) *settings {
 	s := &settings{page: max(min(pageBytes, pagesBytes/int64(max(columns, 1))), minPageBytes)}
+	s.block = int(min(blockBytes, s.page))
 	words := min(wordsAtOnce, s.page/8)
 	s.coded = s.properties(true, codedLevel, words)
 	s.plainWords = s.properties(false, wordsLevel, words)

@@ -156,11 +156,11 @@ func (w *Writer) finish() error {
 			moved := about.NextColumnChunk()
 			*moved.Contents() = *meta.Contents()
 			move(moved, w.at-from)
-			if err := w.write(c.bytes.Bytes()[from : from+size]); err != nil {
+			if err := c.bytes.copyTo(writing{w}, from, size); err != nil {
 				return err
 			}
 		}
-		buffers.Put(c.bytes)
+		c.bytes.drop()
 	}
 	about.SetNumRows(int(w.rows))
 	w.group, w.rows = nil, 0
@@ -239,7 +239,7 @@ func (w *Writer) end() error {
 	return w.write(append(binary.LittleEndian.AppendUint32(nil, uint32(w.at-before)), magic...))
 }
 
-// writing counts what the library writes.
+// writing counts what is written by others.
 type writing struct{ *Writer }
 
 func (w writing) Write(b []byte) (int, error) {
