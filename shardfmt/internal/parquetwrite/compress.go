@@ -12,8 +12,8 @@ import (
 // 4 and 8 MiB, and take twice as much memory each.
 const windowBytes = 2 * pageBytes
 
-// encoders has encoders of Zstd by the level that they are for.
-var encoders = map[int]*sync.Pool{1: encodersOf(1), 3: encodersOf(3)}
+// encoders has encoders of Zstd by the level that they are for, of which there are two.
+var encoders = map[int]*sync.Pool{wordsLevel: encodersOf(wordsLevel), textsLevel: encodersOf(textsLevel)}
 
 func encodersOf(level int) *sync.Pool {
 	return &sync.Pool{New: func() any {
@@ -32,11 +32,10 @@ type compressing struct {
 	level int
 }
 
-// Compress gives src compressed, in the memory of buf.
+// Compress gives src compressed, in the memory of buf, which is empty.
 func (c compressing) Compress(buf *bytes.Buffer, src []byte) []byte {
 	e := encoders[c.level].Get().(*zstd.Encoder)
 	defer encoders[c.level].Put(e)
-	buf.Reset()
 	buf.Grow(e.MaxEncodedSize(len(src)))
 	return e.EncodeAll(src, buf.AvailableBuffer())
 }

@@ -38,7 +38,7 @@ func newFlat(c *column) *flat { return &flat{column: c, table: newTable(c.kind)}
 
 func (f *flat) held() int64 {
 	if f.plain != nil {
-		return f.plain.out.held()
+		return f.plain.out.Tell()
 	}
 	return int64(2*f.rows+len(f.valid)) + f.table.size()
 }

@@ -15,8 +15,9 @@ const (
 	// behind the other and compressed, so that those of a thousand columns would take 768 MiB. They are smaller where there are more
 	// than 32 columns, and have minPageBytes, which zstd still finds repetitions in.
 	pagesBytes, minPageBytes = 8 << 20, 8 << 10
-	// blockBytes is the size of the blocks of memory that pages are written to, where they are no smaller.
-	blockBytes = 64 << 10
+	// blocksOfPage: pages are written to memory in blocks of so many to a page, so that the last ones of all columns take 2 MiB at most, up to a thousand
+	// columns.
+	blocksOfPage = 4
 	// Levels of zstd, as the library's Zstd has them. Codes gain nothing by more than the lowest, and words only if they repeat.
 	codedLevel, wordsLevel, runsLevel, textsLevel = 1, 1, 3, 3
 	// How many values the library takes before it looks at the size of a page.
@@ -41,7 +42,7 @@ type settings struct {
 // settingsFor are those of a file of so many columns, those within others counted.
 func settingsFor(columns int) *settings {
 	s := &settings{page: max(min(pageBytes, pagesBytes/int64(max(columns, 1))), minPageBytes)}
-	s.block = int(min(blockBytes, s.page))
+	s.block = int(s.page / blocksOfPage)
 	words := min(wordsAtOnce, s.page/8)
 	s.coded = s.properties(true, codedLevel, words)
 	s.plainWords = s.properties(false, wordsLevel, words)

@@ -32,9 +32,6 @@ func (s *spool) Write(b []byte) (int, error) {
 // Tell gives the place of what is written next.
 func (s *spool) Tell() int64 { return s.size }
 
-// held is how much memory it takes.
-func (s *spool) held() int64 { return int64(len(s.blocks) * s.block) }
-
 // copyTo writes n of the bytes, from a place on.
 func (s *spool) copyTo(w io.Writer, from, n int64) error {
 	for n > 0 {
