@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
 // CollectOptions of Collect. The zero value plans with the defaults and deletes nothing.
@@ -243,7 +244,7 @@ func (c *collector) list(ctx context.Context) error {
 
 // metadataFolder holds the files of the table's Iceberg metadata.
 func (t *Table) metadataFolder() string {
-	return canonicalURL(strings.TrimSuffix(t.Location(), "/")+"/metadata") + "/"
+	return metadataio.CanonicalURL(strings.TrimSuffix(t.Location(), "/")+"/metadata") + "/"
 }
 
 // sortListed sorts the listed objects.

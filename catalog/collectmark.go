@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -44,7 +45,7 @@ func (l *liveSet) reason(url string) string {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if why := l.why[canonicalURL(url)]; why != "" {
+	if why := l.why[metadataio.CanonicalURL(url)]; why != "" {
 		return why
 	}
 	for prefix, why := range l.prefixes {
@@ -59,21 +60,12 @@ func (l *liveSet) reason(url string) string {
 func (l *liveSet) add(url, why string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	url = canonicalURL(url)
+	url = metadataio.CanonicalURL(url)
 	if l.why[url] != "" {
 		return false
 	}
 	l.why[url] = why
 	return true
-}
-
-// canonicalURL makes one of the ways to write an object's URL: other engines may have stored an alias.
-func canonicalURL(url string) string {
-	at, err := urlresolve.Parse(canonical(url))
-	if err != nil {
-		return url
-	}
-	return at.String()
 }
 
 // reachable finds everything that a ref, a retained snapshot or an open job needs: Iceberg's files, roots, and
@@ -140,7 +132,7 @@ func (t *Table) unreadError(ctx context.Context, unread map[string]unreadRoot) e
 		more = fmt.Sprintf(" (and %d more)", len(urls)-1)
 	}
 	object := url
-	if r.entry != "" && canonicalURL(r.entry) != url {
+	if r.entry != "" && metadataio.CanonicalURL(r.entry) != url {
 		object = fmt.Sprintf("%s, an index of %s,", url, r.entry)
 	}
 	switch order(url) {
@@ -270,7 +262,7 @@ func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *liveSet, ro
 			continue
 		}
 		f := e.DataFile()
-		url := canonicalURL(f.FilePath())
+		url := metadataio.CanonicalURL(f.FilePath())
 		live.add(&manifest.Entry{Records: f.Count(), RootBytes: f.FileSizeBytes()})
 		if err := checkPlace(url, allow); err != nil {
 			return live, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -64,7 +65,7 @@ type proposal interface {
 	// check examines the change on the head of the table before attempt n. A result ends it without a commit.
 	check(ctx context.Context, n int) (*CommitResult, error)
 	// stage writes the manifests of the change on the head.
-	stage(ctx context.Context) (*manifest.Staged, *readBacks, error)
+	stage(ctx context.Context) (*manifest.Staged, *metadataio.ReadBacks, error)
 }
 
 // attempts stages and commits a change on one head after the other.
@@ -137,18 +138,18 @@ func (c *jobChange) check(ctx context.Context, n int) (*CommitResult, error) {
 	return nil, c.table.checkRequired(ctx, c.record.Kind, c.change.Add)
 }
 
-func (c *jobChange) stage(ctx context.Context) (*manifest.Staged, *readBacks, error) {
+func (c *jobChange) stage(ctx context.Context) (*manifest.Staged, *metadataio.ReadBacks, error) {
 	return c.Job.stage(ctx, c.change)
 }
 
 // stage writes the change's manifests, which are read back later, and meanwhile what its entries depend on. The job's record is read back when it
 // returns.
-func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, later *readBacks, err error) {
+func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, later *metadataio.ReadBacks, err error) {
 	beside := j.beside
 	j.beside = nil
 	view, later := j.table.readingBackLater(ctx)
 	if beside != nil {
-		later.add(beside.readBack)
+		later.Add(beside.readBack)
 	}
 	failed := make(chan error, 1)
 	go func() {
@@ -165,11 +166,11 @@ func (j *Job) stage(ctx context.Context, c change) (staged *manifest.Staged, lat
 }
 
 // readingBackLater is a view of the table that puts off the reading back of what it writes, and what is to be read back.
-func (t *Table) readingBackLater(ctx context.Context) (*Table, *readBacks) {
+func (t *Table) readingBackLater(ctx context.Context) (*Table, *metadataio.ReadBacks) {
 	view := *t.within(ctx)
-	var later *readBacks
-	if view.fs, later = readBackLater(view.fs); later == nil {
-		later = &readBacks{client: view.cat.client}
+	var later *metadataio.ReadBacks
+	if view.fs, later = metadataio.ReadBackLater(view.fs); later == nil {
+		later = metadataio.NewReadBacks(view.cat.client)
 	}
 	return &view, later
 }
@@ -207,9 +208,9 @@ func (t *Table) stage(branch string, c change) (*manifest.Staged, error) {
 // state then), or neither (err, see settle).
 //
 // Nothing is committed before the manifests were read back.
-func (t *Table) try(ctx context.Context, staged *manifest.Staged, later *readBacks, branch, jobID string) (found *table.Snapshot, rejected, err error) {
+func (t *Table) try(ctx context.Context, staged *manifest.Staged, later *metadataio.ReadBacks, branch, jobID string) (found *table.Snapshot, rejected, err error) {
 	if t.creation != nil {
-		if err := later.do(ctx); err != nil {
+		if err := later.Do(ctx); err != nil {
 			t.discard(ctx, staged)
 			return nil, nil, err
 		}
@@ -291,4 +292,16 @@ func findJob(meta table.Metadata, branch, id string) *table.Snapshot {
 		s = meta.SnapshotByID(*s.ParentSnapshotID)
 	}
 	return nil
+}
+
+// commitTable sends a change to the catalog after its manifests were read back: where this process writes the metadata file, at the same
+// time.
+func (c *Catalog) commitTable(ctx context.Context, ident table.Identifier, staged *manifest.Staged, later *metadataio.ReadBacks) (table.Metadata, string, error) {
+	if own, ok := c.ice.(*sqlTables); ok {
+		return own.commitAfter(ctx, ident, staged.Requirements, staged.Updates, later)
+	}
+	if err := later.Do(ctx); err != nil {
+		return nil, "", unsent(err)
+	}
+	return c.ice.CommitTable(ctx, ident, staged.Requirements, staged.Updates)
 }

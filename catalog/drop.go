@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
 // dropped is the content of _dropped.json.
@@ -163,7 +164,7 @@ func (c *Catalog) metadataIsGone(ctx context.Context, name Name) (bool, error) {
 	}
 	at, err := c.sql.location(ctx, name.identifier())
 	if err == nil {
-		at, err = c.metadata.Mount(ctx, canonical(at))
+		at, err = c.metadata.Mount(ctx, metadataio.Canonical(at))
 	}
 	if err != nil {
 		return false, err

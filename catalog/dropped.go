@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
 // A dropped table has two records: _dropped.json in its vault folder, and vault/_dropped/<uuid>.json, by which dropped tables are
@@ -260,7 +261,7 @@ func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 		}
 		return err
 	}
-	last := canonicalURL(d.Metadata)
+	last := metadataio.CanonicalURL(d.Metadata)
 	for n, clear := 1, 0; ; n++ {
 		listed := make(map[string]bool, len(c.listed))
 		for i := range c.listed {
@@ -339,7 +340,7 @@ func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bo
 	if !execute {
 		return nil
 	}
-	at := canonical(d.Metadata)
+	at := metadataio.Canonical(d.Metadata)
 	if gone, err := isGone(ctx, c.metadata.Uncached(), at); err != nil {
 		return err
 	} else if !gone {

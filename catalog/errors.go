@@ -5,25 +5,29 @@ import (
 	"fmt"
 
 	icecatalog "github.com/apache/iceberg-go/catalog"
+
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 )
 
 // The errors that callers test for with errors.Is.
 var (
 	// ErrNotFound: no such table, namespace, snapshot or ref.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = caterr.ErrNotFound
 	// ErrExists: the table, or the entry, is already there.
-	ErrExists = errors.New("already exists")
+	ErrExists = caterr.ErrExists
 	// ErrConflict: another writer won, and trying again can't settle it.
-	ErrConflict = errors.New("conflict with another writer")
+	ErrConflict = caterr.ErrConflict
 	// ErrUnsafe: refused because data might be lost or exposed.
-	ErrUnsafe = errors.New("refused as unsafe")
+	ErrUnsafe = caterr.ErrUnsafe
 	// ErrUnknownOutcome: the commit may or may not have happened, and the catalog could not be reached. The job
 	// stays open; delivering it again, with the same job id, settles it.
-	ErrUnknownOutcome = errors.New("it is unknown whether the commit happened")
+	ErrUnknownOutcome = caterr.ErrUnknownOutcome
 	// ErrRefused: the catalog refused a change, for a reason that another attempt does not change. Nothing was committed.
-	ErrRefused = errors.New("the catalog refused the change")
-	// ErrInvalid: an argument that can't be meant.
-	ErrInvalid = errors.New("invalid argument")
+	ErrRefused = caterr.ErrRefused
+	// ErrInvalid: an invalid argument.
+	ErrInvalid = caterr.ErrInvalid
+	// ErrUnreachable: the catalog's server is away. It may come back.
+	ErrUnreachable = caterr.ErrUnreachable
 )
 
 // translate gives iceberg-go's errors this package's classes.

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -285,7 +286,7 @@ func (c *groupCommit) check(ctx context.Context, n int) (*CommitResult, error) {
 }
 
 // stage writes the manifests of all members' entries.
-func (c *groupCommit) stage(ctx context.Context) (*manifest.Staged, *readBacks, error) {
+func (c *groupCommit) stage(ctx context.Context) (*manifest.Staged, *metadataio.ReadBacks, error) {
 	all := change{Change: manifest.Change{Operation: table.OpAppend, JobID: c.left[0].job.record.ID}}
 	for i, m := range c.left {
 		all.Add = append(all.Add, m.entries...)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
 // TestDeliveredAfterAFailedRun: of the ends of a job's runs each counts: that of a run which failed does not hide that of the one which was committed.
@@ -167,7 +168,7 @@ func TestStatesDescend(t *testing.T) {
 	}
 	ingest(t, tbl, IngestOptions{}, rows(20, 10))
 	is, now := tbl.ice.Metadata(), tbl.MetadataLocation()
-	if file := ahead(); file != canonicalURL(now) {
+	if file := ahead(); file != metadataio.CanonicalURL(now) {
 		t.Errorf("a catalog two versions behind: %q", file)
 	}
 	const elsewhere = "mem://elsewhere/metadata/00001-x.metadata.json"

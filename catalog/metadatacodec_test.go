@@ -12,6 +12,9 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
+// packedFrom is the size from which metadata files are compressed.
+const packedFrom = 256 << 10
+
 // checkCodecOf fails unless the table's metadata file is compressed by a codec, by its name and by its bytes, and can be loaded.
 func checkCodecOf(t *testing.T, tbl *Table, codec string) {
 	t.Helper()
@@ -33,11 +36,9 @@ func checkCodecOf(t *testing.T, tbl *Table, codec string) {
 // what some engines do not read is refused.
 func TestMetadataCodec(t *testing.T) {
 	ctx := context.Background()
-	was := leastPacked
-	leastPacked = 0
-	defer func() { leastPacked = was }()
+	large := strings.Repeat("x", packedFrom)
 	c, _ := openLocal(t)
-	tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: people(), CreateNamespace: true})
+	tbl, err := c.Create(ctx, tableName, CreateOptions{Schema: people(), CreateNamespace: true, Properties: map[string]string{"note": large}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestMetadataCodec(t *testing.T) {
 	}
 	ingest(t, tbl, IngestOptions{}, rows(10, 10)) // a table of an earlier version keeps what it has
 	checkCodecOf(t, tbl, "none")
-	plain, err := c.Create(ctx, Name{"default", "plain"}, CreateOptions{Schema: people(), Properties: map[string]string{table.MetadataCompressionKey: "none"}})
+	plain, err := c.Create(ctx, Name{"default", "plain"}, CreateOptions{Schema: people(), Properties: map[string]string{"note": large, table.MetadataCompressionKey: "none"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestSmallMetadataStayText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []int{0, leastPacked - 8<<10, leastPacked} {
+	for _, size := range []int{0, packedFrom - 8<<10, packedFrom} {
 		if err := tbl.SetProperties(context.Background(), map[string]string{"note": strings.Repeat("x", size)}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +89,7 @@ func TestSmallMetadataStayText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		named, packed, want := strings.HasSuffix(at, ".gz.metadata.json"), bytes.HasPrefix(file, []byte{0x1f, 0x8b}), size == leastPacked
+		named, packed, want := strings.HasSuffix(at, ".gz.metadata.json"), bytes.HasPrefix(file, []byte{0x1f, 0x8b}), size == packedFrom
 		if named != want || packed != want {
 			t.Errorf("%d bytes of a property: %s is gzip by its name %v, by its bytes %v, want %v", size, at, named, packed, want)
 		}

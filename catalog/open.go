@@ -15,6 +15,8 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -173,6 +175,14 @@ func (o *Options) fill() {
 	}
 }
 
+// minMetadataMemory is what the metadata of a table may take whatever the memory of scans is: that of some 100,000 values of JSON.
+const minMetadataMemory = 64 << 20
+
+// metadataMemory bounds what the metadata of one table may take once they are decoded.
+func (o *Options) metadataMemory() int64 {
+	return max(minMetadataMemory, cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory))
+}
+
 // mount finds the canonical locations of warehouse and vault.
 func (c *Catalog) mount(ctx context.Context) error {
 	if c.opts.KnowsWarehouse() {
@@ -234,10 +244,10 @@ func (c *Catalog) connect(ctx context.Context) error {
 	}
 	c.closers = append(c.closers, closeIce)
 	c.registrar, _ = ice.(registrar)
-	store := &metadataStore{client: c.metadata, memory: c.opts.metadataMemory(), cache: newFileCache(cmp.Or(c.opts.MetadataCache, defaultMetadataCache))}
-	c.fs = store.fs
+	store := metadataio.NewStore(c.metadata, cmp.Or(c.opts.MetadataCache, metadataio.DefaultCache), c.opts.metadataMemory())
+	c.fs = store.FS
 	if tables, ok := ice.(*sqlTables); ok {
-		ice, c.sql = tables.useIO(store.fs), tables
+		ice, c.sql = tables.useIO(store.FS), tables
 		if c.opts.wrap == nil {
 			c.line = &sqlLine{tables: tables}
 		}
@@ -245,7 +255,7 @@ func (c *Catalog) connect(ctx context.Context) error {
 		if c.opts.wrap == nil {
 			c.line = &objectLine{c}
 		}
-		served := &servedTables{Catalog: ice, fs: store.fs}
+		served := &servedTables{Catalog: ice, fs: store.FS}
 		if keys != nil {
 			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) {
 				keys.mount(ctx, c, t, load)

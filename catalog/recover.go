@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
 // RecoverOptions of Recover.
@@ -31,7 +32,7 @@ type registrar interface {
 // whose metadata file of that table does not exist any more and lay in the folder of this one: then this one takes its place. The file may be named
 // as other engines do: file:/x, /x.
 func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions) (*Table, error) {
-	at, err := c.metadata.Mount(ctx, canonical(metadata))
+	at, err := c.metadata.Mount(ctx, metadataio.Canonical(metadata))
 	if err != nil {
 		return nil, err
 	}
@@ -102,14 +103,14 @@ func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, 
 	case err != nil:
 		return false, err
 	}
-	lost, err := c.metadata.Mount(ctx, canonical(was))
+	lost, err := c.metadata.Mount(ctx, metadataio.Canonical(was))
 	if err != nil {
 		return false, err
 	}
 	switch gone, err := isGone(ctx, c.metadata.Uncached(), lost); {
 	case err != nil || !gone: // the name is taken
 		return false, err
-	case path.Dir(canonicalURL(lost)) != path.Dir(canonicalURL(at)):
+	case path.Dir(metadataio.CanonicalURL(lost)) != path.Dir(metadataio.CanonicalURL(at)):
 		return false, fmt.Errorf("%w: its metadata file %s does not exist, and %s is not in the same folder: it may belong to another table", ErrUnsafe, was, at)
 	}
 	if _, err := c.sql.point(ctx, name.identifier(), was, at); err != nil {
@@ -146,11 +147,11 @@ func isGone(ctx context.Context, client *blobio.Client, url string) (bool, error
 
 // readMetadata reads a metadata file.
 func (c *Catalog) readMetadata(ctx context.Context, at string) (table.Metadata, error) {
-	text, _, err := c.metadata.ReadAll(ctx, at, metadataLimit)
+	text, _, err := c.metadata.ReadAll(ctx, at, metadataio.MaxFile)
 	if err != nil {
 		return nil, err
 	}
-	if text, err = checkedMetadata(at, text, c.opts.metadataMemory()); err != nil {
+	if text, err = metadataio.Decompress(at, text, c.opts.metadataMemory()); err != nil {
 		return nil, fmt.Errorf("%w: %s is not an Iceberg metadata file: %w", ErrInvalid, at, err)
 	}
 	meta, err := table.ParseMetadataBytes(text)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -309,7 +310,7 @@ func stateNumber(url string) (number int, ok bool) {
 	if _, checksum := checksummed(url); checksum || !strings.Contains(path.Base(url), ".metadata.json") {
 		return 0, false
 	}
-	number, err := metadataVersion(url)
+	number, err := metadataio.Version(url)
 	return number, err == nil
 }
 
@@ -509,14 +510,14 @@ func (c *Catalog) commitOfJob(ctx context.Context, uuid, job string, s *table.Sn
 
 // advance moves a table of the catalog on to a later state of it.
 func (c *Catalog) advance(ctx context.Context, name Name, from string, last metadataState) (string, error) {
-	if canonicalURL(from) == canonicalURL(last.at) {
+	if metadataio.CanonicalURL(from) == metadataio.CanonicalURL(last.at) {
 		return CurrentTable, nil
 	}
-	now, err := c.readMetadata(ctx, canonical(from))
+	now, err := c.readMetadata(ctx, metadataio.Canonical(from))
 	if err != nil && !errors.Is(err, blobio.ErrNotFound) {
 		return "", err
 	}
-	if number, err := metadataVersion(from); err == nil && number > last.number {
+	if number, err := metadataio.Version(from); err == nil && number > last.number {
 		return CurrentTable, nil // it was written since the files were listed
 	}
 	if !descends(last.meta, from, now) {
@@ -535,7 +536,7 @@ func (c *Catalog) advance(ctx context.Context, name Name, from string, last meta
 // descends reports whether a state came from another one: its log names the file, or its snapshots descend from the other's.
 func descends(last table.Metadata, from string, of table.Metadata) bool {
 	for entry := range last.PreviousFiles() {
-		if canonicalURL(entry.MetadataFile) == canonicalURL(from) {
+		if metadataio.CanonicalURL(entry.MetadataFile) == metadataio.CanonicalURL(from) {
 			return true
 		}
 	}
@@ -597,13 +598,13 @@ func (c *Catalog) recoverNamespaces(ctx context.Context, lost map[string]*lostTa
 // shows an old state, as a copy of a database does. One version ahead may be what a killed writer left.
 func (c *collector) aheadOf(ctx context.Context, files []blobio.Info) (string, error) {
 	t := c.table
-	now, err := metadataVersion(t.MetadataLocation())
+	now, err := metadataio.Version(t.MetadataLocation())
 	if err != nil {
 		return "", nil
 	}
 	var ahead []metadataState
 	for _, f := range files {
-		if n, err := metadataVersion(f.URL); err == nil && n > now+1 {
+		if n, err := metadataio.Version(f.URL); err == nil && n > now+1 {
 			ahead = append(ahead, metadataState{at: f.URL, number: n})
 		}
 	}

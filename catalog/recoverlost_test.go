@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
 // TestRecoverWhereTheMetadataFileIsLost: a table whose current metadata file is gone is recovered from another file of its folder, with what that
@@ -82,7 +83,7 @@ func TestAdvanceDeletesNoState(t *testing.T) {
 	if _, err := appendFake(g.load(c), "", 2); err != nil {
 		t.Fatal(err)
 	}
-	number, err := metadataVersion(second.MetadataLocation())
+	number, err := metadataio.Version(second.MetadataLocation())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
@@ -152,7 +153,7 @@ func (t *Table) checkNotLive(ctx context.Context, branch string, objects []blobi
 		switch {
 		case err != nil:
 			return err
-		case written[canonicalURL(e.Path)]:
+		case written[metadataio.CanonicalURL(e.Path)]:
 			return fmt.Errorf("%w: %s is part of the table", ErrConflict, e.Path)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -170,7 +171,7 @@ func TestManifestListOfACarrier(t *testing.T) {
 			}
 			_, after, _ := strings.Cut(string(text), `"manifest-list":"`)
 			list, _, _ = strings.Cut(after, `"`)
-			if _, err := cat.metadata.Stat(ctx, canonicalURL(list)); err != nil {
+			if _, err := cat.metadata.Stat(ctx, metadataio.CanonicalURL(list)); err != nil {
 				t.Errorf("%s: before it is sent: %v", name, err)
 			}
 			if c.err != nil {
@@ -184,7 +185,7 @@ func TestManifestListOfACarrier(t *testing.T) {
 			t.Errorf("%s: %v, manifest list %q", name, err, list)
 			continue
 		}
-		if _, err := cat.metadata.Stat(ctx, canonicalURL(list)); (err != nil) != c.goes {
+		if _, err := cat.metadata.Stat(ctx, metadataio.CanonicalURL(list)); (err != nil) != c.goes {
 			t.Errorf("%s: %s: %v", name, list, err)
 		}
 	}

@@ -2,12 +2,10 @@ package catalog
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"path/filepath"
@@ -18,10 +16,9 @@ import (
 
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/resthttp"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -165,7 +162,7 @@ func (c *Catalog) registeredAt(ctx context.Context, rows []registeredTable) ([]r
 			ids, err := c.readIDs(ctx, rows[i].metadata)
 			gone := false
 			if errors.Is(err, blobio.ErrNotFound) {
-				if gone, err = isGone(ctx, c.metadata.Uncached(), canonical(rows[i].metadata)); !gone && err == nil {
+				if gone, err = isGone(ctx, c.metadata.Uncached(), metadataio.Canonical(rows[i].metadata)); !gone && err == nil {
 					ids, err = c.readIDs(ctx, rows[i].metadata)
 				}
 			}
@@ -204,11 +201,11 @@ func (ids tableIDs) of(name, metadata string) registeredTable {
 
 // readIDs reads the members of a metadata file.
 func (c *Catalog) readIDs(ctx context.Context, at string) (ids tableIDs, err error) {
-	text, _, err := c.metadata.ReadAll(ctx, canonical(at), metadataLimit)
+	text, _, err := c.metadata.ReadAll(ctx, metadataio.Canonical(at), metadataio.MaxFile)
 	if err != nil {
 		return ids, err
 	}
-	if text, err = checkedMetadata(at, text, c.opts.metadataMemory()); err == nil {
+	if text, err = metadataio.Decompress(at, text, c.opts.metadataMemory()); err == nil {
 		err = json.Unmarshal(text, &ids)
 	}
 	if err != nil {
@@ -217,52 +214,10 @@ func (c *Catalog) readIDs(ctx context.Context, at string) (ids tableIDs, err err
 	return ids, nil
 }
 
-// unpackedLimit bounds what a compressed metadata file may be unpacked to.
-const unpackedLimit = 256 << 20
-
-// checkedMetadata decompresses a metadata file and refuses one that would take more memory than there is, before anything decodes it.
-func checkedMetadata(at string, file []byte, memory int64) ([]byte, error) {
-	text, err := unpackMetadata(at, file, min(unpackedLimit, memory/2))
-	if err == nil {
-		err = resthttp.CheckJSON(text, memory)
-	}
-	if err != nil {
-		return nil, corrupt.Locate(corrupt.At(-1, "not a metadata file of Iceberg: %v", err), at, 0)
-	}
-	return text, nil
-}
-
-// unpackMetadata decompresses a metadata file that is compressed, or has the name of one.
-func unpackMetadata(at string, text []byte, limit int64) ([]byte, error) {
-	var from io.Reader
-	switch {
-	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}), strings.HasSuffix(at, ".gz.metadata.json"), strings.HasSuffix(at, "metadata.json.gz"):
-		z, err := gzip.NewReader(bytes.NewReader(text))
-		if err != nil {
-			return nil, err
-		}
-		from = z
-	case bytes.HasPrefix(text, []byte{0x28, 0xb5, 0x2f, 0xfd}), strings.HasSuffix(at, ".zstd.metadata.json"), strings.HasSuffix(at, "metadata.json.zstd"):
-		z, err := zstd.NewReader(bytes.NewReader(text), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(unpackedLimit))
-		if err != nil {
-			return nil, err
-		}
-		defer z.Close()
-		from = z
-	default:
-		return text, nil
-	}
-	out, err := io.ReadAll(io.LimitReader(from, limit+1))
-	if err == nil && int64(len(out)) > limit {
-		err = fmt.Errorf("it is larger than %d bytes after decompression (see --max-memory)", limit)
-	}
-	return out, err
-}
-
 // realFolder spells a folder in one way, with a trailing slash: aliases of schemes, doubled slashes and, on a local file
 // system, symbolic links are resolved.
 func realFolder(url string) string {
-	url = strings.TrimRight(canonicalURL(strings.TrimRight(url, "/")), "/")
+	url = strings.TrimRight(metadataio.CanonicalURL(strings.TrimRight(url, "/")), "/")
 	path, local := strings.CutPrefix(url, "file://")
 	if !local {
 		scheme, rest, _ := strings.Cut(url, "://")
@@ -434,13 +389,13 @@ func setOf(names ...string) map[string]bool {
 // the damaged name of one that does.
 func (t *Table) checkMembers(ctx context.Context) error {
 	at := t.MetadataLocation()
-	text, _, err := t.cat.metadata.ReadAll(ctx, canonical(at), metadataLimit)
+	text, _, err := t.cat.metadata.ReadAll(ctx, metadataio.Canonical(at), metadataio.MaxFile)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	var members map[string]json.RawMessage
 	var snapshots []map[string]json.RawMessage
-	if text, err = checkedMetadata(at, text, t.cat.opts.metadataMemory()); err == nil {
+	if text, err = metadataio.Decompress(at, text, t.cat.opts.metadataMemory()); err == nil {
 		err = json.Unmarshal(text, &members)
 	}
 	if err == nil && members["snapshots"] != nil {

@@ -1,17 +1,12 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -21,12 +16,11 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -208,7 +202,7 @@ func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, req
 
 // commitAfter is CommitTable of a change that names files which are read back while the metadata file is written, before the database is
 // asked.
-func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update, later *readBacks) (table.Metadata, string, error) {
+func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update, later *metadataio.ReadBacks) (table.Metadata, string, error) {
 	current, err := c.base(ctx, ident)
 	if errors.Is(err, icecatalog.ErrNoSuchTable) && creates(requirements) {
 		return c.commitFirst(ctx, ident, requirements, updates)
@@ -223,12 +217,12 @@ func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, req
 	if next.Equals(current.Metadata()) {
 		return current.Metadata(), current.MetadataLocation(), nil
 	}
-	version, err := metadataVersion(current.MetadataLocation())
+	version, err := metadataio.Version(current.MetadataLocation())
 	if err != nil {
 		return nil, "", unsent(err)
 	}
 	readBack := make(chan error, 1)
-	go func() { readBack <- parallel.Guarded(func() error { return later.do(ctx) }) }()
+	go func() { readBack <- parallel.Guarded(func() error { return later.Do(ctx) }) }()
 	at, err := c.write(ctx, next, version+1)
 	if failed := <-readBack; failed != nil {
 		if err == nil { // nobody will name it
@@ -414,7 +408,7 @@ func (c *sqlTables) exec(ctx context.Context, query string, args ...any) (int64,
 
 // write writes metadata as the table's file of the given version and returns its location.
 func (c *sqlTables) write(ctx context.Context, metadata table.Metadata, version int) (string, error) {
-	text, codec, err := encodeMetadata(metadata)
+	text, codec, err := metadataio.Encode(metadata)
 	if err != nil {
 		return "", fmt.Errorf("the metadata file in %s: %w", metadata.Location(), err)
 	}
@@ -443,53 +437,6 @@ func (c *sqlTables) remove(ctx context.Context, at string) {
 	if fs, err := c.fs(ctx); err == nil {
 		_ = fs.Remove(at)
 	}
-}
-
-// leastPacked is from how many bytes of JSON on a metadata file is compressed: smaller ones cost less than a round trip, and stay readable as text. A
-// variable for tests.
-var leastPacked = 256 << 10
-
-// packers compress metadata files by what the property of the codec states.
-var packers = map[string]func(w io.Writer) (io.WriteCloser, error){
-	table.MetadataCompressionCodecGzip: func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
-	table.MetadataCompressionCodecZstd: func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
-}
-
-// encodeMetadata gives metadata as JSON, compressed as their own property states if it is large, and the codec.
-func encodeMetadata(metadata table.Metadata) (text []byte, codec string, err error) {
-	codec = metadata.Properties().Get(table.MetadataCompressionKey, table.MetadataCompressionDefault)
-	pack, ok := packers[codec]
-	if !ok && codec != table.MetadataCompressionCodecNone {
-		return nil, "", fmt.Errorf("%w: property %s is %q: must be none, gzip or zstd", ErrInvalid, table.MetadataCompressionKey, codec)
-	}
-	var plain, packed bytes.Buffer
-	if err := json.NewEncoder(&plain).Encode(metadata); err != nil {
-		return nil, "", err
-	}
-	if !ok || plain.Len() < leastPacked {
-		return plain.Bytes(), table.MetadataCompressionCodecNone, nil
-	}
-	w, err := pack(&packed)
-	if err == nil {
-		_, err = w.Write(plain.Bytes())
-		err = errors.Join(err, w.Close())
-	}
-	return packed.Bytes(), codec, err
-}
-
-// metadataVersion is the number in the name of a metadata file: 00003-<uuid>.metadata.json, or v3.metadata.json of
-// old clients.
-func metadataVersion(location string) (int, error) {
-	name := path.Base(location)
-	number, _, ok := strings.Cut(name, "-")
-	if !ok {
-		number, _, _ = strings.Cut(strings.TrimPrefix(name, "v"), ".")
-	}
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("metadata file %s: its name has no version", location)
-	}
-	return n, nil
 }
 
 // databaseError gives the error of a statement the class that the database's own code proves: a statement that ended with an error of

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -74,9 +75,7 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 	if err := notes.Decode(ice.Properties()[manifest.TypesProperty]); err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
-	if inner, ok := writable.(*metadataIO); ok {
-		writable = &tableIO{inner, t.cat.metadataPlaces(ice.MetadataLocation())}
-	}
+	writable = metadataio.Confine(writable, t.cat.metadataPlaces(ice.MetadataLocation()))
 	var names manifest.AdoptedNames
 	if err := names.Decode(ice.Properties()[adoptedNamesProperty]); err != nil {
 		return fmt.Errorf("table %s: property %s: %w", t.name, adoptedNamesProperty, err)
@@ -89,24 +88,15 @@ func (t *Table) set(ctx context.Context, ice *table.Table) error {
 
 // within is the table with manifests and lists read and written within one call: what ends it ends its requests.
 func (t *Table) within(ctx context.Context) *Table {
-	of, ok := t.fs.(*tableIO)
-	if !ok {
-		return t
-	}
 	view := *t
-	view.fs = &tableIO{&metadataIO{ctx, of.metadataStore}, of.places}
+	view.fs = metadataio.Within(ctx, t.fs)
 	return &view
 }
 
 // uncached is the table with manifests and lists as the store holds them, whatever a cache has of them.
 func (t *Table) uncached() *Table {
-	of, ok := t.fs.(*tableIO)
-	if !ok {
-		return t
-	}
 	view := *t
-	store := &metadataStore{client: of.client.Uncached(), memory: of.memory, cache: newFileCache(of.cache.limit)}
-	view.fs = &tableIO{&metadataIO{of.ctx, store}, of.places}
+	view.fs = metadataio.Uncached(t.fs)
 	return &view
 }
 

@@ -169,9 +169,6 @@ func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (ice
 	return ice, identity, closer, err
 }
 
-// ErrUnreachable: the catalog's server is away. It may come back.
-var ErrUnreachable = errors.New("the catalog is unreachable")
-
 // unreachable is an error of a driver without its cause, which may repeat secrets.
 type unreachable struct{ text string }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -209,9 +210,9 @@ func (v *tableVerifier) metadataFile(ctx context.Context) error {
 		return nil
 	}
 	at := v.table.MetadataLocation()
-	text, _, err := v.table.cat.metadata.Uncached().ReadAll(ctx, canonical(at), metadataLimit)
+	text, _, err := v.table.cat.metadata.Uncached().ReadAll(ctx, metadataio.Canonical(at), metadataio.MaxFile)
 	if err == nil {
-		_, err = checkedMetadata(at, text, v.table.cat.opts.metadataMemory())
+		_, err = metadataio.Decompress(at, text, v.table.cat.opts.metadataMemory())
 	}
 	if err != nil {
 		return v.unreadable(err, faultPlace{kind: faultMetadata, object: at})

@@ -125,10 +125,11 @@ func TestErrorsPage(t *testing.T) {
 
 	class := regexp.MustCompile(`(?m)^(?:var )?\t?Err[A-Z]\w* += errors\.New\((".*")\)`)
 	classes, text := 0, strings.Join(messages, "\n")
-	for _, root := range []string{"blobio", "catalog", "compaction", "manifest", "shardfmt", "urlresolve", "internal/apierror"} {
-		err := filepath.WalkDir(filepath.Join("../../..", root), func(path string, d fs.DirEntry, err error) error {
+	for _, root := range []string{"blobio", "catalog", "compaction", "manifest", "shardfmt", "urlresolve", "internal/apierror", "catalog/internal/caterr"} {
+		folder := filepath.Join("../../..", root)
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
-				strings.Contains(path, "/internal/") && root != "internal/apierror" || strings.Contains(path, "/temporal/") {
+				strings.Contains(strings.TrimPrefix(path, folder), "/internal/") || strings.Contains(path, "/temporal/") {
 				return err
 			}
 			source, err := os.ReadFile(path)

@@ -1,4 +1,4 @@
-package catalog
+package metadataio
 
 import (
 	"bytes"
@@ -21,14 +21,14 @@ const (
 )
 
 // ReadAhead begins to read files of a remote store. Files are kept until they were read once, or done is called.
-func (m *metadataIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, done func()) {
-	if m.client.Nearby(m.ctx, canonical(paths[0])) {
+func (m *storeIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, done func()) {
+	if m.client.Nearby(m.ctx, Canonical(paths[0])) {
 		return m, func() {}
 	}
 	ctx, cancel := context.WithCancel(m.ctx)
-	a := &aheadIO{metadataIO: m, ctx: ctx, fork: m.client.Fork(), files: map[string]*aheadFile{}}
+	a := &aheadIO{storeIO: m, ctx: ctx, fork: m.client.Fork(), files: map[string]*aheadFile{}}
 	for i, p := range paths {
-		if _, cached := m.cache.get(canonical(p)); cached && !nocache.Is(m.ctx) || a.files[p] != nil {
+		if _, cached := m.cache.get(Canonical(p)); cached && !nocache.Is(m.ctx) || a.files[p] != nil {
 			continue
 		}
 		f := &aheadFile{name: p, size: max(0, sizes[i]), ready: make(chan struct{})}
@@ -45,9 +45,9 @@ func (m *metadataIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, do
 	}
 }
 
-// aheadIO is a metadataIO that has read some files before they are requested.
+// aheadIO is a storeIO that has read some files before they are requested.
 type aheadIO struct {
-	*metadataIO
+	*storeIO
 	ctx  context.Context
 	fork *blobio.Fork
 
@@ -89,7 +89,7 @@ func (a *aheadIO) begin(f *aheadFile) {
 	a.held++
 	a.going++
 	a.bytes += f.size
-	of := &metadataIO{ctx: a.ctx, metadataStore: &metadataStore{client: a.fork.Branch(), cache: a.cache, memory: a.memory}}
+	of := &storeIO{ctx: a.ctx, Store: &Store{client: a.fork.Branch(), cache: a.cache, memory: a.memory}}
 	a.group.Go(func() {
 		defer close(f.ready)
 		f.err = parallel.Guarded(func() (err error) {
@@ -119,7 +119,7 @@ func (a *aheadIO) ReadFile(name string) ([]byte, error) {
 	f := a.files[name]
 	if f == nil {
 		a.mu.Unlock()
-		return a.metadataIO.ReadFile(name)
+		return a.storeIO.ReadFile(name)
 	}
 	delete(a.files, name)
 	if !f.begun {
@@ -141,5 +141,5 @@ func (a *aheadIO) Open(name string) (iceio.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &metadataFile{Reader: bytes.NewReader(b), name: path.Base(name)}, nil
+	return &file{Reader: bytes.NewReader(b), name: path.Base(name)}, nil
 }

@@ -1,4 +1,4 @@
-package catalog
+package metadataio
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestReadAheadPastLateFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m := &metadataIO{ctx: t.Context(), metadataStore: &metadataStore{client: client, cache: newFileCache(0)}}
+		m := &storeIO{ctx: t.Context(), Store: &Store{client: client, cache: newFileCache(0)}}
 		begin := time.Now()
 		view, done := m.ReadAhead(paths, make([]int64, len(paths)))
 		defer done()

@@ -1,8 +1,7 @@
-package catalog
+package metadataio
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,46 +15,43 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/nocache"
-	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// metadataLimit bounds what is read as one metadata file, manifest or manifest list.
-const metadataLimit = 256 << 20
+// MaxFile bounds what is read as one metadata file, manifest or manifest list.
+const MaxFile = 256 << 20
 
-// metadataStore is a Client with a cache of the files that never change.
-type metadataStore struct {
+// Store is a Client with a cache of the files that never change.
+type Store struct {
 	client *blobio.Client
 	cache  *fileCache
 	// memory bounds what a file of the table's metadata may take once it is decoded.
 	memory int64
 }
 
-// minMetadataMemory is what the metadata of a table may take whatever the memory of scans is: that of some 100,000 values of JSON.
-const minMetadataMemory = 64 << 20
-
-// metadataMemory bounds what the metadata of one table may take once they are decoded.
-func (o *Options) metadataMemory() int64 {
-	return max(minMetadataMemory, cmp.Or(o.MaxMemory, shardfmt.DefaultMaxMemory))
+// NewStore keeps up to cached bytes of files; memory bounds what the metadata of a table may take once it is decoded.
+func NewStore(client *blobio.Client, cached int, memory int64) *Store {
+	return &Store{client: client, cache: newFileCache(cached), memory: memory}
 }
 
-// fs is the IO of one context. All of Iceberg's reads and writes run through blobio, over as many buckets as there are.
-func (m *metadataStore) fs(ctx context.Context) (iceio.IO, error) {
-	return &metadataIO{ctx: ctx, metadataStore: m}, nil
+// FS is the IO of one context. All of Iceberg's reads and writes run through blobio, over as many buckets as there are.
+func (m *Store) FS(ctx context.Context) (iceio.IO, error) {
+	return &storeIO{ctx: ctx, Store: m}, nil
 }
 
-// metadataIO is a Client as iceberg-go's IO, within one context.
-type metadataIO struct {
+// storeIO is a Client as iceberg-go's IO, within one context.
+type storeIO struct {
 	ctx context.Context
-	*metadataStore
+	*Store
 }
 
 var (
-	_ iceio.ReadFileIO  = (*metadataIO)(nil)
-	_ iceio.WriteFileIO = (*metadataIO)(nil)
+	_ iceio.ReadFileIO  = (*storeIO)(nil)
+	_ iceio.WriteFileIO = (*storeIO)(nil)
 )
 
-// canonical spells a location as blobio takes it: Spark writes file:/x, older clients plain paths.
-func canonical(location string) string {
+// Canonical spells a location as blobio takes it: Spark writes file:/x, older clients plain paths.
+func Canonical(location string) string {
 	switch {
 	case strings.HasPrefix(location, "/"):
 		return "file://" + location
@@ -63,6 +59,15 @@ func canonical(location string) string {
 		return "file://" + strings.TrimPrefix(location, "file:")
 	}
 	return location
+}
+
+// CanonicalURL makes one of the ways to write an object's URL: other engines may have stored an alias.
+func CanonicalURL(url string) string {
+	at, err := urlresolve.Parse(Canonical(url))
+	if err != nil {
+		return url
+	}
+	return at.String()
 }
 
 // pathError makes errors.Is(err, fs.ErrNotExist) true where the object is not there. The text stays that of the store, which names operation and object.
@@ -79,12 +84,12 @@ type missingFile struct{ error }
 func (e missingFile) Unwrap() []error { return []error{e.error, fs.ErrNotExist} }
 
 // ReadFile reads a whole file. The result is shared where the file is cached and must not be changed.
-func (m *metadataIO) ReadFile(name string) ([]byte, error) {
-	at := canonical(name)
+func (m *storeIO) ReadFile(name string) ([]byte, error) {
+	at := Canonical(name)
 	if b, ok := m.cache.get(at); ok && !nocache.Is(m.ctx) {
 		return b, nil
 	}
-	b, _, err := m.client.ReadAll(m.ctx, at, metadataLimit)
+	b, _, err := m.client.ReadAll(m.ctx, at, MaxFile)
 	if err != nil {
 		return nil, pathError(err)
 	}
@@ -94,14 +99,14 @@ func (m *metadataIO) ReadFile(name string) ([]byte, error) {
 	if m.keep(at, b) {
 		return b, nil
 	}
-	if _, err := checkedMetadata(at, b, m.memory); err != nil {
+	if _, err := Decompress(at, b, m.memory); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
 // keep caches a manifest or a manifest list, which is written once and never changed, and reports whether the file is one.
-func (m *metadataStore) keep(at string, b []byte) bool {
+func (m *Store) keep(at string, b []byte) bool {
 	avro := strings.HasSuffix(at, ".avro")
 	if avro {
 		m.cache.put(at, b)
@@ -110,49 +115,49 @@ func (m *metadataStore) keep(at string, b []byte) bool {
 }
 
 // Open reads the whole file: all of Iceberg's are read to their end.
-func (m *metadataIO) Open(name string) (iceio.File, error) {
+func (m *storeIO) Open(name string) (iceio.File, error) {
 	b, err := m.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return &metadataFile{Reader: bytes.NewReader(b), name: path.Base(name)}, nil
+	return &file{Reader: bytes.NewReader(b), name: path.Base(name)}, nil
 }
 
 // Remove deletes a file that its writer knows to be referenced by nothing.
-func (m *metadataIO) Remove(name string) error {
-	if err := m.client.Delete(m.ctx, canonical(name), ""); err != nil {
+func (m *storeIO) Remove(name string) error {
+	if err := m.client.Delete(m.ctx, Canonical(name), ""); err != nil {
 		return pathError(err)
 	}
 	return nil
 }
 
 // Create collects a file, which is put when it is closed.
-func (m *metadataIO) Create(name string) (iceio.FileWriter, error) {
-	return &metadataWriter{io: m, name: name}, nil
+func (m *storeIO) Create(name string) (iceio.FileWriter, error) {
+	return &fileWriter{io: m, name: name}, nil
 }
 
 // WriteFile creates a file; an existing file with the same content is no error. It is read back and compared: one
 // damaged manifest hides all rows below it.
-func (m *metadataIO) WriteFile(name string, p []byte) error {
-	if err := m.client.PutReadBack(m.ctx, canonical(name), p); err != nil {
+func (m *storeIO) WriteFile(name string, p []byte) error {
+	if err := m.client.PutReadBack(m.ctx, Canonical(name), p); err != nil {
 		return pathError(err)
 	}
-	m.keep(canonical(name), bytes.Clone(p))
+	m.keep(Canonical(name), bytes.Clone(p))
 	return nil
 }
 
-type metadataWriter struct {
+type fileWriter struct {
 	io   iceio.WriteFileIO
 	name string
 	buf  bytes.Buffer
 	done bool
 }
 
-func (w *metadataWriter) Write(p []byte) (int, error) { return w.buf.Write(p) }
+func (w *fileWriter) Write(p []byte) (int, error) { return w.buf.Write(p) }
 
-func (w *metadataWriter) ReadFrom(r io.Reader) (int64, error) { return w.buf.ReadFrom(r) }
+func (w *fileWriter) ReadFrom(r io.Reader) (int64, error) { return w.buf.ReadFrom(r) }
 
-func (w *metadataWriter) Close() error {
+func (w *fileWriter) Close() error {
 	if w.done {
 		return fmt.Errorf("close %s: %w", w.name, fs.ErrClosed)
 	}
@@ -160,14 +165,14 @@ func (w *metadataWriter) Close() error {
 	return w.io.WriteFile(w.name, w.buf.Bytes())
 }
 
-// metadataFile is a file that was read whole.
-type metadataFile struct {
+// file is a file that was read whole.
+type file struct {
 	*bytes.Reader
 	name string
 }
 
-func (f *metadataFile) Close() error               { return nil }
-func (f *metadataFile) Stat() (fs.FileInfo, error) { return fileInfo{f.name, f.Size()}, nil }
+func (f *file) Close() error               { return nil }
+func (f *file) Stat() (fs.FileInfo, error) { return fileInfo{f.name, f.Size()}, nil }
 
 type fileInfo struct {
 	name string

@@ -1,4 +1,4 @@
-package catalog
+package metadataio
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // A file that is not there is fs.ErrNotExist, for Iceberg's library, and the store's error, whose text names it once.
 func TestMissingMetadataFileIsNamedOnce(t *testing.T) {
 	at := "file://" + filepath.Join(t.TempDir(), "00001.metadata.json")
-	io := &metadataIO{t.Context(), &metadataStore{client: blobio.NewClient(blobio.ClientOptions{}), cache: newFileCache(0)}}
+	io := &storeIO{t.Context(), &Store{client: blobio.NewClient(blobio.ClientOptions{}), cache: newFileCache(0)}}
 	_, err := io.ReadFile(at)
 	if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, blobio.ErrNotFound) {
 		t.Errorf("a file that is not there: %v", err)

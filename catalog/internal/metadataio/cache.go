@@ -1,18 +1,18 @@
-package catalog
+package metadataio
 
 import (
 	"container/list"
 	"sync"
 )
 
-// defaultMetadataCache holds the manifests of a table of about a hundred thousand shards.
-const defaultMetadataCache = 64 << 20
+// DefaultCache holds the manifests of a table of about a hundred thousand shards.
+const DefaultCache = 64 << 20
 
 // fileCache keeps the most recently used files up to a number of bytes.
 type fileCache struct {
 	mu    sync.Mutex
 	limit int
-	room  int        // the rest of limit
+	free  int        // the rest of limit
 	order *list.List // of cachedFile, most recent first
 	at    map[string]*list.Element
 }
@@ -23,7 +23,7 @@ type cachedFile struct {
 }
 
 func newFileCache(limit int) *fileCache {
-	return &fileCache{limit: limit, room: limit, order: list.New(), at: map[string]*list.Element{}}
+	return &fileCache{limit: limit, free: limit, order: list.New(), at: map[string]*list.Element{}}
 }
 
 func (c *fileCache) get(name string) ([]byte, bool) {
@@ -40,14 +40,14 @@ func (c *fileCache) get(name string) ([]byte, bool) {
 func (c *fileCache) put(name string, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.at[name] != nil || len(data) > c.room/4 {
+	if c.at[name] != nil || len(data) > c.free/4 {
 		return
 	}
 	c.at[name] = c.order.PushFront(cachedFile{name, data})
-	for c.room -= len(data); c.room < 0; {
+	for c.free -= len(data); c.free < 0; {
 		oldest := c.order.Remove(c.order.Back()).(cachedFile)
 		delete(c.at, oldest.name)
-		c.room += len(oldest.data)
+		c.free += len(oldest.data)
 	}
 }
 
@@ -55,7 +55,7 @@ func (c *fileCache) drop(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.at[name]; e != nil {
-		c.room += len(c.order.Remove(e).(cachedFile).data)
+		c.free += len(c.order.Remove(e).(cachedFile).data)
 		delete(c.at, name)
 	}
 }
