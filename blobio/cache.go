@@ -6,7 +6,7 @@ import (
 )
 
 // CacheOptions configure what a Client keeps of what it read. Both tiers are off in the zero value. Objects are
-// write-once, so nothing is ever invalidated.
+// write-once, so nothing is ever invalidated but damaged copies (Client.Forget).
 type CacheOptions struct {
 	// Memory is the most bytes kept in memory, for what is small and read again: roots, block maps, index
 	// pages. What is larger than an eighth of it is not kept there.
@@ -139,6 +139,26 @@ func (c *memoryCache) pop(queue *list.List) *memoryEntry {
 	delete(c.entries, e.key)
 	c.bytes -= e.size
 	return e
+}
+
+// drop removes all entries of an object.
+func (c *memoryCache) drop(url string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, at := range c.entries {
+		if key.url != url {
+			continue
+		}
+		e := at.Value.(*memoryEntry)
+		delete(c.entries, key)
+		c.bytes -= e.size
+		if e.main {
+			c.main.Remove(at)
+		} else {
+			c.small.Remove(at)
+			c.smallBytes -= e.size
+		}
+	}
 }
 
 // remember keeps as many keys as there are entries in the cache.

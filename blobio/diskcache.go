@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// The tier on disk: one file per read, named by the hash of what was read.
+// The tier on disk: one file per read, named by the hash of the object's URL and that of URL and range.
 //
 //	0    8   "SCcache1"
 //	8    8   XXH3-64 of everything behind it, little-endian
@@ -109,8 +110,11 @@ func diskName(key cacheKey) string {
 	id := binary.LittleEndian.AppendUint64([]byte(key.url), uint64(key.off))
 	id = binary.LittleEndian.AppendUint64(id, uint64(key.n))
 	sum := xxh3.Hash128(id).Bytes()
-	return hex.EncodeToString(sum[:]) + diskSuffix
+	return diskPrefix(key.url) + hex.EncodeToString(sum[:]) + diskSuffix
 }
+
+// diskPrefix is the prefix of the names of all files of an object.
+func diskPrefix(url string) string { return fmt.Sprintf("%016x-", xxh3.HashString(url)) }
 
 func (c *diskCache) get(key cacheKey) (cached, bool) {
 	name := diskName(key)
@@ -208,6 +212,17 @@ func (c *diskCache) forget(name string) {
 	if e, ok := c.files[name]; ok {
 		c.bytes -= c.order.Remove(e).(diskFile).size
 		delete(c.files, name)
+	}
+}
+
+// drop removes all files of an object, including those that other processes wrote.
+func (c *diskCache) drop(url string) {
+	entries, _ := os.ReadDir(c.dir) // a folder that is gone has no files
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, diskPrefix(url)) {
+			os.Remove(filepath.Join(c.dir, name))
+			c.forget(name)
+		}
 	}
 }
 

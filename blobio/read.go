@@ -80,6 +80,18 @@ func (c *Client) cacheFor(ctx context.Context, url string) (*shared, error) {
 	return cache, nil
 }
 
+// Forget removes all cached ranges of objects, for readers that found one damaged. It reports whether reads with
+// ctx of any of the objects go through a cache: if so, the store may have intact bytes.
+func (c *Client) Forget(ctx context.Context, urls ...string) (cached bool) {
+	for _, url := range urls {
+		if cache, _ := c.cacheFor(ctx, url); cache != nil { // its error is that of the next read
+			cache.drop(url)
+			cached = true
+		}
+	}
+	return cached
+}
+
 // caches opens the caches, or finds those of the Client that shares its own.
 func (c *Client) caches() (*shared, error) {
 	if of := c.opts.CacheOf; of != nil {

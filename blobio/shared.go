@@ -139,6 +139,16 @@ func (sh *shared) fly(ctx context.Context, f *flight, get func(ctx context.Conte
 	close(f.done)
 }
 
+// drop removes all cached ranges of an object.
+func (sh *shared) drop(url string) {
+	if sh.memory != nil {
+		sh.memory.drop(url)
+	}
+	if sh.disk != nil {
+		sh.disk.drop(url)
+	}
+}
+
 func (sh *shared) keep(key cacheKey, v cached) {
 	if sh.memory != nil {
 		sh.memory.put(key, v)

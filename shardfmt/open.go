@@ -58,6 +58,15 @@ func Open(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, err
 	}
 	st = pinned(st)
 	defer keepOpen(st)()
+	s, err := openPinned(ctx, st, url, o)
+	if again := pastCaches(ctx, st, url, err); again != nil {
+		return openPinned(again, st, url, o)
+	}
+	return s, err
+}
+
+// openPinned opens a shard through a view of the store that pins its objects.
+func openPinned(ctx context.Context, st Store, url string, o OpenOptions) (*Shard, error) {
 	root, err := meta.OpenRoot(ctx, st, url, meta.Options{Size: o.Size, Policy: urlresolve.Policy{Allow: o.Allow}, Parts: o.Parts})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package shardfmt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,13 +123,16 @@ func (r *ReadAhead) SetTurn(place int) { r.a.SetTurn(place) }
 func (s *Shard) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		defer keepOpen(s.store)() // also for what is read of the root
-		q, err := s.request(ctx, &o)
-		if err != nil {
-			yield(nil, err)
-			return
+		var counts scan.Counts    // of both attempts, if there are two
+		deliver := func(b arrow.RecordBatch) bool { return yield(b, nil) }
+		err := s.run(ctx, o, &counts, deliver)
+		if again := pastCaches(ctx, s.store, s.URL(), err); again != nil {
+			rest := o
+			if counts.Reached > 0 {
+				rest.Start, rest.End = counts.Reached, cmp.Or(o.End, s.Records())
+			}
+			err = s.run(again, rest, &counts, deliver)
 		}
-		var counts scan.Counts
-		err = scan.Run(ctx, s.store, q, &counts, func(b arrow.RecordBatch) bool { return yield(b, nil) })
 		if o.Stats != nil {
 			o.Stats.add(&counts)
 		}
@@ -136,6 +140,15 @@ func (s *Shard) Scan(ctx context.Context, o ScanOptions) iter.Seq2[arrow.RecordB
 			yield(nil, err)
 		}
 	}
+}
+
+// run is one attempt of a scan: it delivers batches and adds to counts.
+func (s *Shard) run(ctx context.Context, o ScanOptions, counts *scan.Counts, deliver func(arrow.RecordBatch) bool) error {
+	q, err := s.request(ctx, &o)
+	if err != nil {
+		return err
+	}
+	return scan.Run(ctx, s.store, q, counts, deliver)
 }
 
 func (s *ScanStats) add(c *scan.Counts) {

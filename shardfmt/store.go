@@ -8,6 +8,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/bufpool"
+	"github.com/shardcat/shardcat/internal/nocache"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
 // Store reads ranges of objects by their canonical URL. It is all that reading a shard needs; a *blobio.Client is
@@ -51,6 +53,24 @@ func pinned(st Store) Store {
 		return c.Pinned().OpenTogether()
 	}
 	return st
+}
+
+// pastCaches returns a context for a second attempt that reads past caches, if err may stem from a damaged copy in
+// a cache, and removes the object from the caches. It returns nil for other errors, and if no cache was read.
+func pastCaches(ctx context.Context, st Store, url string, err error) context.Context {
+	damaged := errors.Is(err, corrupt.ErrCorrupt) || errors.Is(err, corrupt.ErrUnsupported) || errors.Is(err, blobio.ErrRange)
+	c, ok := st.(*blobio.Client)
+	if !damaged || !ok || errors.Is(err, ErrBudget) || ctx.Err() != nil {
+		return nil
+	}
+	urls := []string{url}
+	if e := (*corrupt.Error)(nil); errors.As(err, &e) && e.Object != "" && e.Object != url {
+		urls = append(urls, e.Object)
+	}
+	if !c.Forget(ctx, urls...) {
+		return nil
+	}
+	return nocache.With(ctx)
 }
 
 // keepOpen lets a store that pinned gave keep files open until done is called.

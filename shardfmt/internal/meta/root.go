@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/schemawire"
@@ -232,9 +233,35 @@ func (r *Root) messageAt(ctx context.Context, anchor, ref string, from, to uint6
 		return nil, "", err
 	}
 	if payload, err = Unframe(frame); err != nil {
+		if payload = r.pastCaches(ctx, url, start, end); payload != nil {
+			return payload, url, nil
+		}
 		return nil, "", corrupt.Locate(err, url, start)
 	}
 	return payload, url, nil
+}
+
+// caching is a store with caches, as a *blobio.Client.
+type caching interface {
+	Forget(ctx context.Context, urls ...string) (cached bool)
+}
+
+// pastCaches removes an object with a damaged message from the caches, and reads the message from the store. It
+// returns nil if no cache was read, or if the stored message is damaged too.
+func (r *Root) pastCaches(ctx context.Context, url string, start, end int64) []byte {
+	st, ok := r.store.(caching)
+	if draft := r.draft > 0 && url == r.url; !ok || draft || !st.Forget(ctx, url) { // of drafts, positions are not those of the file
+		return nil
+	}
+	b := make([]byte, end-start)
+	if _, err := r.store.ReadRange(nocache.With(ctx), url, start, b); err != nil {
+		return nil
+	}
+	payload, err := Unframe(b)
+	if err != nil {
+		return nil
+	}
+	return payload
 }
 
 // Decode reads the message that ref refers to, when ref stands in a message of the object anchor, into m. It

@@ -79,7 +79,7 @@ func (s *stripe) emitAll(ctx context.Context, matches []match, yield func(arrow.
 func (s *stripe) emitInLanes(ctx context.Context, matches []match, yield func(arrow.RecordBatch) bool) (done int, err error) {
 	done, err = inLanes(s, matches, func(lane *stripe, m match) (arrow.RecordBatch, error) {
 		return lane.decode.batch(ctx, lane.output, m, lane)
-	}, func(_ match, b arrow.RecordBatch) error { return s.deliver(b, yield) })
+	}, func(m match, b arrow.RecordBatch) error { return s.deliver(b, m.span.End, yield) })
 	if err == nil && done > 0 {
 		for _, c := range s.output {
 			c.Release(matches[done-1].span.End)

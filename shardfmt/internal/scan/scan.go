@@ -86,6 +86,8 @@ type Counts struct {
 	EncodingsSkipped int64
 	// Contradictions are fields whose statistics contradict each other or their bits, as far as reading shows.
 	Contradictions int64
+	// Reached is the position in the shard behind the last record that was yielded, or 0.
+	Reached uint64
 }
 
 // ErrStopped is the error of Run whose yield returned false.

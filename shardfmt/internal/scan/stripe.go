@@ -413,6 +413,7 @@ func (s *stripe) run(ctx context.Context, counts *Counts, yield func(arrow.Recor
 		counts.BlocksRead += s.counts.BlocksRead
 		counts.BlocksPruned += s.counts.BlocksPruned
 		counts.RowsMatched += s.counts.RowsMatched
+		counts.Reached = max(counts.Reached, s.counts.Reached)
 		counts.StripesIndexed += s.counts.StripesIndexed
 		counts.StripesUnindexed += s.counts.StripesUnindexed
 		counts.IndexGets += s.counts.IndexGets
@@ -635,17 +636,17 @@ func (s *stripe) emit(ctx context.Context, m match, yield func(arrow.RecordBatch
 	for _, c := range s.output {
 		c.Release(m.span.End)
 	}
-	return s.deliver(b, yield)
+	return s.deliver(b, m.span.End, yield)
 }
 
-// deliver yields a batch, if it is one.
-func (s *stripe) deliver(b arrow.RecordBatch, yield func(arrow.RecordBatch) bool) error {
+// deliver yields a batch, unless it is nil; end is the row of the stripe behind its last one.
+func (s *stripe) deliver(b arrow.RecordBatch, end uint64, yield func(arrow.RecordBatch) bool) error {
 	if b == nil {
 		return nil
 	}
 	s.counts.RowsMatched += b.NumRows()
 	s.mem.Delivered(uint64(b.NumRows()) * uint64(max(1, len(s.plan.nodes))))
-	s.plan.yielded = true
+	s.plan.yielded, s.counts.Reached = true, s.of.Position+end
 	if !yield(b) {
 		return ErrStopped
 	}
