@@ -1,6 +1,10 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
+)
 
 // objectKind is what an object's name reports about it.
 type objectKind int
@@ -8,7 +12,7 @@ type objectKind int
 const (
 	// unknownObject is never deleted.
 	unknownObject objectKind = iota
-	// controlObject is a record of owner, jobs, drop, collection or compaction, or a ticket of the line of writers.
+	// controlObject is a record of owner, jobs, drop, collection or compaction, or a ticket of the commit queue.
 	controlObject
 	// rootObject is the root of a shard; dataObject a stripe or a part of an index.
 	rootObject
@@ -43,7 +47,7 @@ func checksummed(url string) (of string, ok bool) {
 
 func vaultKind(name string) objectKind {
 	switch folder, _, nested := strings.Cut(name, "/"); {
-	case nested && (folder == "_jobs" || folder == "_gc" || folder == "_compaction" || folder == lineFolder) && strings.HasSuffix(name, ".json"),
+	case nested && (folder == "_jobs" || folder == "_gc" || folder == "_compaction" || folder == commitqueue.Folder) && strings.HasSuffix(name, ".json"),
 		name == "_owner.json", name == "_dropped.json", name == nameRecord:
 		return controlObject
 	case nested && folder == "data" && strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ".amudai."):

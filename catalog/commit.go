@@ -70,10 +70,10 @@ type proposal interface {
 
 // attempts stages and commits a change on one head after the other.
 func (t *Table) attempts(ctx context.Context, p proposal, yields bool) (*CommitResult, error) {
-	turn := t.turn(yields)
-	defer turn.leave(ctx)
+	queued := t.queued(yields)
+	defer queued.Leave(ctx)
 	for n := 1; ; n++ {
-		if err := turn.await(ctx, n); err != nil {
+		if err := queued.Await(ctx, n); err != nil {
 			return nil, err
 		}
 		if done, err := p.check(ctx, n); done != nil || err != nil {

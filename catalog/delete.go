@@ -8,6 +8,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -146,7 +147,7 @@ func (r *removal) run(ctx context.Context) (*DeleteResult, error) {
 		if err == nil || !errors.Is(err, manifest.ErrInputGone) || n == maxSearches {
 			return out, err
 		}
-		if err := wait(ctx, rejectedPause(n)); err != nil {
+		if err := wait(ctx, backoff.Rejected(n)); err != nil {
 			return nil, err
 		}
 		if err := t.Refresh(ctx); err != nil {

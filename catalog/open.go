@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -86,7 +87,7 @@ const (
 	ReadOnly Access = "read-only"
 )
 
-// defaultCommitAttempts outlasts busy writers also where no line of writers can be kept: of eight that win as often as
+// defaultCommitAttempts outlasts busy writers also where no queue of writers can be kept: of eight that win as often as
 // one another, one loses 100 times in a row with a probability of (7/8)^100, about one in a million.
 const defaultCommitAttempts = 100
 
@@ -94,8 +95,8 @@ const defaultCommitAttempts = 100
 type Catalog struct {
 	ice       icecatalog.Catalog
 	registrar registrar
-	// line of the writers of a table, nil if the catalog can't keep one.
-	line commitLine
+	// queue of the writers of a table, nil if the catalog can't keep one.
+	queue commitqueue.Queue
 	// sql is the catalog where it is an SQL database, without what icebergaccess.Wrap put around it.
 	sql   *sqlTables
 	known registeredTables
@@ -249,11 +250,11 @@ func (c *Catalog) connect(ctx context.Context) error {
 	if tables, ok := ice.(*sqlTables); ok {
 		ice, c.sql = tables.useIO(store.FS), tables
 		if c.opts.wrap == nil {
-			c.line = &sqlLine{tables: tables}
+			c.queue = commitqueue.NewSQL(tables.db, tables.spelled)
 		}
 	} else {
 		if c.opts.wrap == nil {
-			c.line = &objectLine{c}
+			c.queue = commitqueue.NewObjects(c.client, c.vaultFolder)
 		}
 		served := &servedTables{Catalog: ice, fs: store.FS}
 		if keys != nil {

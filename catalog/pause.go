@@ -2,38 +2,11 @@ package catalog
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
 )
 
-const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = time.Second
-	// oldAfter is how many rejections make a change an old one; see rejectedPause.
-	oldAfter = 6
-)
+func unknownPause(n int) time.Duration { return backoff.Unknown(n) }
 
-// unknownPause is the pause after the n-th try of something that may work by itself later: it doubles up to a
-// second, with full jitter.
-func unknownPause(n int) time.Duration {
-	return rand.N(min(lastPause, firstPause<<min(n-1, 16)))
-}
-
-// rejectedPause is the pause after the n-th rejection of a change. Writers that collide spread out: the pauses
-// double at first. Who has been rejected often then comes sooner and sooner: among writers that spread out more with
-// every rejection the one with the most would be the one that hardly ever tries, and it would starve.
-func rejectedPause(n int) time.Duration {
-	up := min(n-1, oldAfter)
-	down := max(0, n-1-oldAfter)
-	return rand.N(max(firstPause/2, firstPause<<up>>min(down, 16)))
-}
-
-// wait pauses, or ends with the context's error.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
+func wait(ctx context.Context, d time.Duration) error { return backoff.Wait(ctx, d) }

@@ -26,8 +26,8 @@ type metaUpdate struct {
 // on; no update and no error reports that there is nothing to do. The table is at its new state when update returns
 // nil.
 func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) (err error) {
-	turn := t.turn(false)
-	defer turn.leave(ctx)
+	queued := t.queued(false)
+	defer queued.Leave(ctx)
 	doubt := false // an attempt was rejected, but not proven not to have happened
 	defer func() {
 		if err != nil && doubt && !mayBeCommitted(err) {
@@ -35,7 +35,7 @@ func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) (e
 		}
 	}()
 	for n := 1; ; n++ {
-		if err := turn.await(ctx, n); err != nil {
+		if err := queued.Await(ctx, n); err != nil {
 			return err
 		}
 		u, err := plan()

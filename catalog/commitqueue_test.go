@@ -14,6 +14,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -33,7 +34,7 @@ func TestNoAppendStarves(t *testing.T) {
 	})
 }
 
-// TestObjectsNoAppendStarves is the same where the line is objects: who begins does not look at it, so that each commit brings one writer more that may
+// TestObjectsNoAppendStarves is the same where the queue is objects: who begins does not look at it, so that each commit brings one writer more that may
 // come first.
 func TestObjectsNoAppendStarves(t *testing.T) {
 	g := newGround(t)
@@ -43,7 +44,7 @@ func TestObjectsNoAppendStarves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.line = &objectLine{c}
+		c.queue = commitqueue.NewObjects(c.client, c.vaultFolder)
 		t.Cleanup(func() { c.Close() })
 		return c
 	})
@@ -53,7 +54,7 @@ func TestObjectsNoAppendStarves(t *testing.T) {
 func TestPostgresNoAppendStarves(t *testing.T) {
 	uri := os.Getenv("SHARDCAT_POSTGRES")
 	if uri == "" {
-		t.Skip("SHARDCAT_POSTGRES names no database: the line of writers is not tried on PostgreSQL")
+		t.Skip("SHARDCAT_POSTGRES names no database: the commit queue is not tried on PostgreSQL")
 	}
 	g := newGround(t)
 	open := func() *Catalog {
@@ -183,8 +184,8 @@ func TestWhoWaitsGoesFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	waiting := tbl.turn(false)
-	if err := waiting.hold(ctx, tbl.cat.line, tbl.ice.Metadata().TableUUID()); err != nil {
+	waiting := tbl.queued(false)
+	if err := waiting.Await(ctx, 2); err != nil { // rejected once, so that it has a number
 		t.Fatal(err)
 	}
 	other := g.load(g.open(nil, nil))
@@ -206,128 +207,29 @@ func TestWhoWaitsGoesFirst(t *testing.T) {
 	if _, err := j.Append(short, []*manifest.Entry{fake(tbl, 3)}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("an append before one that waited: %v", err)
 	}
-	waiting.leave(ctx)
+	waiting.Leave(ctx)
 	if _, err := replaceFake(other, "", 0, 1, 2); err != nil {
 		t.Errorf("nobody waits any more: %v", err)
 	}
 }
 
-// TestLineWithoutItsHolder: a place whose holder shows no life is taken away, and one that was only slow gets another.
-func TestLineWithoutItsHolder(t *testing.T) {
-	for name, attempt := range map[string]int{"rows": 1, "objects": 2} { // at objects only who was rejected looks
-		t.Run(name, func(t *testing.T) {
-			g, ctx := newGround(t), context.Background()
-			tbl := g.create(g.open(nil, nil))
-			later := g.load(g.open(nil, nil))
-			if name == "objects" {
-				tbl.cat.line, later.cat.line = &objectLine{tbl.cat}, &objectLine{later.cat}
-			}
-			line, id := tbl.cat.line, tbl.ice.Metadata().TableUUID()
-			dead := tbl.turn(false)
-			if err := dead.hold(ctx, line, id); err != nil {
-				t.Fatal(err)
-			}
-			next := later.turn(false)
-			next.deadAfter = 5 * time.Millisecond
-			if err := next.await(ctx, attempt); err != nil {
-				t.Fatal(err)
-			}
-			if all, err := line.waiting(ctx, id); err != nil || len(all) != 1 || all[0].number != next.number || next.number <= dead.number {
-				t.Errorf("%+v wait, %v; the dead one had %d, the next %d", all, err, dead.number, next.number)
-			}
-			was := dead.number
-			dead.beaten = time.Time{}
-			if err := dead.hold(ctx, line, id); err != nil || dead.number == was {
-				t.Errorf("the holder came back as %d, as before: %v", dead.number, err)
-			}
-			dead.leave(ctx)
-			next.leave(ctx)
-			if all, err := line.waiting(ctx, id); err != nil || len(all) != 0 {
-				t.Errorf("%+v are left, %v", all, err)
-			}
-		})
-	}
-}
-
-// TestTickets: a holder that beats keeps its number, whoever saw it before takes nothing away, and objects of other names are nobody's.
-func TestTickets(t *testing.T) {
-	g, ctx := newGround(t), context.Background()
-	tbl := g.create(g.open(nil, nil))
-	line, id := &objectLine{tbl.cat}, tbl.ice.Metadata().TableUUID()
-	for _, name := range []string{"x.json", "0000000000000009.json", "0000000000000009.1.json.bak", "9.1.json", "0000000000000009.01.json", "-000000000000009.1.json"} {
-		if err := tbl.cat.client.Put(ctx, line.folder(id)+name, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for want := int64(1); want <= 3; want++ {
-		if n, err := line.take(ctx, id); err != nil || n != want {
-			t.Fatalf("ticket %d, %v, want %d", n, err, want)
-		}
-	}
-	seen, err := line.waiting(ctx, id)
-	if err != nil || !slices.Equal(seen, []placed{{1, 0}, {2, 0}, {3, 0}}) {
-		t.Fatal(seen, err)
-	}
-	for range 11 { // beats of two digits
-		if there, err := line.beat(ctx, id, 2); err != nil || !there {
-			t.Fatal(there, err)
-		}
-	}
-	for _, p := range seen[:2] {
-		if err := line.leave(ctx, id, p.number, p.beats); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if now, err := line.waiting(ctx, id); err != nil || !slices.Equal(now, []placed{{2, 11}, {3, 0}}) {
-		t.Error(now, err)
-	}
-	if there, err := line.beat(ctx, id, 1); err != nil || there {
-		t.Errorf("a ticket that was taken away beats: %v", err)
-	}
-	if err := line.leave(ctx, id, 2, anyBeats); err != nil {
-		t.Fatal(err)
-	}
-	if now, err := line.waiting(ctx, id); err != nil || !slices.Equal(now, []placed{{3, 0}}) {
-		t.Error(now, err)
-	}
-	if kind := tbl.kindOf(line.ticket(id, 3, 0)); kind != controlObject {
-		t.Errorf("to a collection a ticket is of kind %d", kind)
-	}
-}
-
-// TestManyDeadWriters: all that show no life are found at once, however many stand in the line; a time-out for each would hold it
-// up for as long as there are dead ones.
-func TestManyDeadWriters(t *testing.T) {
-	seen, line := sightings{}, []placed{{1, 0}, {2, 4}, {3, 9}, {4, 0}}
-	if dead := seen.lifeless(line, 0); len(dead) != 0 {
-		t.Errorf("%v are dead at first sight", dead)
-	}
-	line[1].beats++
-	if dead := seen.lifeless(line, -1); !slices.Equal(dead, []placed{{1, 0}, {3, 9}, {4, 0}}) {
-		t.Errorf("%v are dead", dead)
-	}
-	if seen.lifeless(line[1:2], -1); len(seen) != 1 {
-		t.Errorf("%v are remembered", seen)
-	}
-}
-
-// TestLineOfOtherTables: numbers of one table hold up no other, and a table without a line is written to all the same.
-func TestLineOfOtherTables(t *testing.T) {
+// TestQueueOfOtherTables: numbers of one table hold up no other, and a table without a queue is written to all the same.
+func TestQueueOfOtherTables(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	tbl := g.create(g.open(nil, nil))
 	other, err := tbl.cat.Create(ctx, Name{"default", "other"}, CreateOptions{Schema: people()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waiting := tbl.turn(false)
-	if err := waiting.hold(ctx, tbl.cat.line, tbl.ice.Metadata().TableUUID()); err != nil {
+	waiting := tbl.queued(false)
+	if err := waiting.Await(ctx, 2); err != nil { // rejected once, so that it has a number
 		t.Fatal(err)
 	}
 	if _, err := appendFake(other, "", 1); err != nil {
 		t.Error(err)
 	}
-	waiting.leave(ctx)
-	tbl.cat.line = nil
+	waiting.Leave(ctx)
+	tbl.cat.queue = nil
 	if done, err := appendFake(tbl, "", 1); err != nil || done.Attempts != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -336,11 +238,11 @@ func TestLineOfOtherTables(t *testing.T) {
 	}
 }
 
-// TestCompactionAmongConstantWriters: four writers commit one append after the other. A compaction lets them go first for yieldFor in all and
-// yieldTries rejections; then it has a number, and only those can beat it that had begun before it took that.
+// TestCompactionAmongConstantWriters: four writers commit one append after the other. A compaction lets them go first for two seconds in all and
+// three rejections; then it has a number, and only those can beat it that had begun before it took that.
 func TestCompactionAmongConstantWriters(t *testing.T) {
 	const busy, merges = 4, 2
-	const most = yieldTries + busy + 1
+	const most = 3 + busy + 1
 	g, ctx := newGround(t), t.Context()
 	open := func() *Catalog {
 		c, err := Open(ctx, Options{URI: "sqlite:" + filepath.Join(g.dir, "catalog.db"), Warehouse: filepath.Join(g.dir, "warehouse")})
@@ -390,31 +292,4 @@ func TestCompactionAmongConstantWriters(t *testing.T) {
 	}
 	close(done)
 	writers.Wait()
-}
-
-// TestCompactionYieldsForSeconds: a compaction among constant writers takes its place in line after a few commits of theirs.
-func TestCompactionYieldsForSeconds(t *testing.T) {
-	ahead := placed{number: 7}
-	for _, c := range []struct {
-		turn       turn
-		ahead      placed
-		rejections int
-		waited     time.Duration
-		want       bool
-	}{
-		{turn{yields: true}, ahead, 1, 0, false},
-		{turn{yields: true}, ahead, 1, time.Second, false},
-		{turn{yields: true}, ahead, yieldTries - 1, time.Second, false},
-		{turn{yields: true}, ahead, yieldTries, 0, true},
-		{turn{yields: true}, placed{}, yieldTries, 0, true}, // beaten again and again by writers that need no number
-		{turn{yields: true}, ahead, 0, 3 * time.Second, true},
-		{turn{yields: true, number: 8}, ahead, 0, 0, true},
-		{turn{}, ahead, 0, 0, true},
-		{turn{}, placed{}, 0, 0, false},
-		{turn{}, placed{}, 1, 0, true},
-	} {
-		if got := c.turn.takesPart(c.ahead, c.rejections, c.waited); got != c.want {
-			t.Errorf("%+v, %d rejections, after %s: takes part %v", c.turn, c.rejections, c.waited, got)
-		}
-	}
 }
