@@ -17,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/vended"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -109,8 +110,6 @@ type Catalog struct {
 	vault     string
 	client    *blobio.Client
 	metadata  *blobio.Client
-	// vended are the storage credentials that a REST catalog hands out, nil for other catalogs.
-	vended *vendedKeys
 	// fs is the IO of tables.
 	fs      table.FSysF
 	opts    Options
@@ -258,13 +257,14 @@ func (c *Catalog) connect(ctx context.Context) error {
 		}
 		served := &servedTables{Catalog: ice, fs: store.FS}
 		if keys != nil {
+			stores := vended.Stores{Metadata: c.metadata, Shards: c.client, Vault: c.vault, Log: c.opts.Log}
 			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) {
-				keys.mount(ctx, c, t, load)
+				keys.Mount(ctx, stores, t, load)
 			}
 		}
 		ice = served
 	}
-	c.ice, c.identity, c.vended = ice, identity, keys
+	c.ice, c.identity = ice, identity
 	if c.opts.wrap != nil {
 		c.ice = c.opts.wrap(ice)
 		if r, ok := c.ice.(registrar); ok && c.registrar != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
+	"github.com/shardcat/shardcat/catalog/internal/vended"
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
@@ -62,7 +63,7 @@ func restURI(uri string) (base string, settings url.Values, err error) {
 }
 
 // openREST takes secrets from the environment (see docs/guides/catalogs.md), and with rest.sigv4-enabled=true what the AWS SDK finds.
-func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecatalog.Catalog, string, func() error, *vendedKeys, error) {
+func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecatalog.Catalog, string, func() error, *vended.Keys, error) {
 	identity := redactURI(o.URI)
 	base, settings, err := restURI(o.URI)
 	if err != nil {
@@ -73,7 +74,7 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 	if err = errors.Join(err, headersErr); err != nil {
 		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
 	}
-	keys := newVendedKeys(below, !isWarehouseName(o.Warehouse))
+	keys := vended.New(below, !isWarehouseName(o.Warehouse), o.Now)
 	// Headers belong to the catalog alone: a token endpoint may be another's. They are signed where requests are.
 	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(&commitWatch{keys}), rest.WithHeaders(headers)}
 	if warehouse := warehouseForServer(o.Warehouse, props["warehouse"]); warehouse != "" && !o.unnamed {

@@ -17,12 +17,14 @@ import (
 	sqlcatalog "github.com/apache/iceberg-go/catalog/sql"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+
+	"github.com/shardcat/shardcat/catalog/internal/vended"
 )
 
 // openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders; keys are the storage
 // credentials that it hands out, nil for one that hands out none.
 func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
-	ice icecatalog.Catalog, identity string, closer func() error, keys *vendedKeys, err error,
+	ice icecatalog.Catalog, identity string, closer func() error, keys *vended.Keys, err error,
 ) {
 	uri := o.URI
 	switch scheme, rest, _ := strings.Cut(uri, ":"); {

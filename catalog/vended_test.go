@@ -282,7 +282,8 @@ func TestVendedKeysRenewed(t *testing.T) {
 		return `"config":` + s3Keys(v, fmt.Sprintf("A-%d", load), "")
 	},
 		func(key, path string) bool { return key == valid })
-	c := v.open(Options{})
+	var later time.Duration
+	c := v.open(Options{Now: func() time.Time { return time.Now().Add(later) }})
 	if err := v.read(c, "a"); !errors.Is(err, blobio.ErrNotFound) {
 		t.Fatal(err)
 	}
@@ -300,43 +301,9 @@ func TestVendedKeysRenewed(t *testing.T) {
 	if err := entries(); !errors.Is(err, blobio.ErrDenied) || v.loads["a"] != 2 {
 		t.Errorf("keys that are five seconds old at most: %v after %d loads", err, v.loads["a"])
 	}
-	c.vended.age(renewPause)
+	later = 5 * time.Second
 	if err := entries(); !errors.Is(err, blobio.ErrNotFound) || v.loads["a"] != 3 {
 		t.Errorf("keys that were refused: %v after %d loads", err, v.loads["a"])
-	}
-}
-
-// age lets time pass for the keys.
-func (v *vendedKeys) age(d time.Duration) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, t := range v.tables {
-		t.noted = t.noted.Add(-d)
-	}
-}
-
-// TestStaleKeys: when keys are renewed before they are used.
-func TestStaleKeys(t *testing.T) {
-	now := time.Now()
-	at := func(d time.Duration) string { return fmt.Sprint(now.Add(d).UnixMilli()) }
-	for name, tc := range map[string]struct {
-		keys map[string]string
-		age  time.Duration
-		want bool
-	}{
-		"an hour left":                  {map[string]string{"s3.session-token-expires-at-ms": at(time.Hour)}, 0, false},
-		"half a minute left of an hour": {map[string]string{"s3.session-token-expires-at-ms": at(30 * time.Second)}, time.Hour, true},
-		"ended":                         {map[string]string{"expiration-time": at(-time.Second)}, time.Hour, true},
-		"30 s of life, just begun":      {map[string]string{"gcs.oauth2.token-expires-at": at(30 * time.Second)}, 0, false},
-		"30 s of life, 2 s left":        {map[string]string{"gcs.oauth2.token-expires-at": at(2 * time.Second)}, 28 * time.Second, true},
-		"Azure's":                       {map[string]string{"adls.sas-token-expires-at-ms.a.dfs.core.windows.net": at(time.Second)}, time.Hour, true},
-		"no end, new":                   {map[string]string{}, time.Minute, false},
-		"no end, old":                   {map[string]string{}, unsaidLife, true},
-		"an end that is not a number":   {map[string]string{"expiration-time": "soon"}, time.Minute, false},
-	} {
-		if got := stale(tc.keys, now.Add(-tc.age), now); got != tc.want {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }
 

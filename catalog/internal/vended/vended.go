@@ -1,4 +1,12 @@
-package catalog
+// Package vended opens stores by the storage credentials that a REST catalog hands out.
+//
+// A REST catalog may hand out storage credentials with a table: by location (storage-credentials), or for the table (config).
+// They open the table's folders and nothing else: another table of the same bucket has its own. iceberg-go requests them and
+// gives them to an IO of its own, which is not used here, so they are read from the responses on their way to it.
+//
+// The shards of a table lie in the vault, outside of its location. The environment's credentials are used there as long as the
+// store accepts them, then those of the table.
+package vended
 
 import (
 	"bytes"
@@ -24,28 +32,21 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// A REST catalog may hand out storage credentials with a table: by location (storage-credentials), or for the table (config).
-// They open the table's folders and nothing else: another table of the same bucket has its own. iceberg-go requests them and
-// gives them to an IO of its own, which is not used here, so they are read from the responses on their way to it.
-//
-// The shards of a table lie in the vault, outside of its location. The environment's credentials are used there as long as the
-// store accepts them, then those of the table.
-
-// vendedKeys remembers the storage credentials that a REST catalog hands out.
-type vendedKeys struct {
-	base http.RoundTripper
-	// place: the warehouse is a URL, which the environment's credentials open as long as the store accepts them.
-	place bool
+// Keys remembers the storage credentials that a REST catalog hands out.
+type Keys struct {
+	base  http.RoundTripper
+	place bool // see New
+	now   func() time.Time
 
 	mu sync.Mutex
 	// tables by UUID.
-	tables map[string]*vendedTable
+	tables map[string]*tableKeys
 	// warned reports that remote signing was named.
 	warned bool
 }
 
-// vendedTable is what came with a table.
-type vendedTable struct {
+// tableKeys is what came with a table.
+type tableKeys struct {
 	// config holds for the whole table, prefixes for locations.
 	config   map[string]string
 	prefixes map[string]map[string]string
@@ -54,12 +55,14 @@ type vendedTable struct {
 	renewing chan struct{}
 }
 
-func newVendedKeys(base http.RoundTripper, place bool) *vendedKeys {
-	return &vendedKeys{base: base, place: place, tables: map[string]*vendedTable{}}
+// New reads credentials from the responses to requests through base. place: the warehouse is a URL, which the environment's credentials
+// open as long as the store accepts them.
+func New(base http.RoundTripper, place bool, now func() time.Time) *Keys {
+	return &Keys{base: base, place: place, now: now, tables: map[string]*tableKeys{}}
 }
 
 // RoundTrip implements http.RoundTripper. The body of a response is in memory (catalog/internal/resthttp).
-func (v *vendedKeys) RoundTrip(r *http.Request) (*http.Response, error) {
+func (v *Keys) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := v.base.RoundTrip(r)
 	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(r.URL.Path, "/tables") {
 		return resp, err
@@ -76,7 +79,7 @@ func (v *vendedKeys) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // note learns from a response that has a table; of others it learns nothing.
-func (v *vendedKeys) note(text []byte) {
+func (v *Keys) note(text []byte) {
 	var answer struct {
 		Metadata struct {
 			UUID string `json:"table-uuid"`
@@ -98,10 +101,10 @@ func (v *vendedKeys) note(text []byte) {
 	defer v.mu.Unlock()
 	t := v.tables[answer.Metadata.UUID]
 	if t == nil {
-		t = &vendedTable{renewing: make(chan struct{}, 1)}
+		t = &tableKeys{renewing: make(chan struct{}, 1)}
 		v.tables[answer.Metadata.UUID] = t
 	}
-	t.config, t.prefixes, t.noted = answer.Config, prefixes, time.Now()
+	t.config, t.prefixes, t.noted = answer.Config, prefixes, v.now()
 }
 
 // canonicalPrefix spells the prefix of credentials as locations are spelled. A prefix may be a scheme alone.
@@ -129,7 +132,7 @@ func below(location, prefix string) bool {
 }
 
 // of are the credentials for a location: those of the longest prefix, else those of the table, nil if there are none.
-func (v *vendedKeys) of(uuid, location string) (keys map[string]string, noted time.Time) {
+func (v *Keys) of(uuid, location string) (keys map[string]string, noted time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	t := v.tables[uuid]
@@ -149,7 +152,7 @@ func (v *vendedKeys) of(uuid, location string) (keys map[string]string, noted ti
 }
 
 // any are credentials of a table for some location in a bucket, for its shards where no prefix holds them.
-func (v *vendedKeys) any(uuid, location string) (keys map[string]string, noted time.Time) {
+func (v *Keys) any(uuid, location string) (keys map[string]string, noted time.Time) {
 	if keys, noted = v.of(uuid, location); keys != nil {
 		return keys, noted
 	}
@@ -223,19 +226,16 @@ func stale(keys map[string]string, noted, now time.Time) bool {
 	return end.Sub(now) < min(renewEarly, end.Sub(noted)/10)
 }
 
-// vendedLoad loads a table again, so that its credentials are noted.
-type vendedLoad func(context.Context) error
-
-// vendedFor are the credentials of one table: find gives those of a location, load renews them.
-type vendedFor struct {
-	*vendedKeys
+// keysFor are the credentials of one table: find gives those of a location, load loads the table again, so that its credentials are noted.
+type keysFor struct {
+	*Keys
 	uuid string
 	find func(uuid, location string) (keys map[string]string, noted time.Time)
-	load vendedLoad
+	load func(context.Context) error
 }
 
 // renew loads the table again unless its credentials were noted since.
-func (v vendedFor) renew(ctx context.Context, since time.Time) error {
+func (v keysFor) renew(ctx context.Context, since time.Time) error {
 	v.mu.Lock()
 	t := v.tables[v.uuid]
 	v.mu.Unlock()
@@ -255,10 +255,10 @@ func (v vendedFor) renew(ctx context.Context, since time.Time) error {
 }
 
 // credentials are those of a location, renewed before they end.
-func (v vendedFor) credentials(location string) blobio.Credentials {
+func (v keysFor) credentials(location string) blobio.Credentials {
 	return func(ctx context.Context) (map[string]string, time.Time, error) {
 		keys, noted := v.find(v.uuid, location)
-		if keys != nil && stale(keys, noted, time.Now()) {
+		if keys != nil && stale(keys, noted, v.now()) {
 			if err := v.renew(ctx, noted); err != nil {
 				return nil, time.Time{}, fmt.Errorf("asking the catalog for new storage credentials: %w", err)
 			}
@@ -268,8 +268,16 @@ func (v vendedFor) credentials(location string) blobio.Credentials {
 	}
 }
 
-// mount opens the folders of a table, and its shards in the vault, by the credentials that came with it.
-func (v *vendedKeys) mount(ctx context.Context, c *Catalog, t *table.Table, load vendedLoad) {
+// Stores are where the files of tables lie.
+type Stores struct {
+	// Metadata reaches Iceberg's files, shards the vault.
+	Metadata, Shards *blobio.Client
+	Vault            string
+	Log              *slog.Logger
+}
+
+// Mount opens the folders of a table, and its shards in the vault, by the credentials that came with it. load loads the table again.
+func (v *Keys) Mount(ctx context.Context, s Stores, t *table.Table, load func(context.Context) error) {
 	uuid := t.Metadata().TableUUID().String()
 	folders := map[string][]string{} // by bucket
 	for _, folder := range []string{t.Location(), path.Dir(t.MetadataLocation()), t.Properties()["write.metadata.path"]} {
@@ -279,13 +287,13 @@ func (v *vendedKeys) mount(ctx context.Context, c *Catalog, t *table.Table, load
 		}
 	}
 	for _, in := range folders {
-		vendedFor{v, uuid, v.of, load}.scope(ctx, c.metadata, in, v.place, c.opts.Log)
+		keysFor{v, uuid, v.of, load}.scope(ctx, s.Metadata, in, v.place, s.Log)
 	}
-	vault := c.vault + "/" + uuid
+	vault := s.Vault + "/" + uuid
 	if keys, _ := v.any(uuid, vault); keys != nil && sameKind(keys, vault) {
-		vendedFor{v, uuid, v.any, load}.scope(ctx, c.client, []string{vault, c.vault}, true, c.opts.Log)
+		keysFor{v, uuid, v.any, load}.scope(ctx, s.Shards, []string{vault, s.Vault}, true, s.Log)
 	}
-	v.nameRemoteSigning(uuid, len(folders) > 0, c.opts.Log)
+	v.nameRemoteSigning(uuid, len(folders) > 0, s.Log)
 }
 
 // canonicalFolder is a folder as scopes have it, "" for none.
@@ -314,7 +322,7 @@ func sameKind(keys map[string]string, location string) bool {
 }
 
 // scope opens folders of one bucket.
-func (v vendedFor) scope(ctx context.Context, client *blobio.Client, folders []string, fallback bool, log *slog.Logger) {
+func (v keysFor) scope(ctx context.Context, client *blobio.Client, folders []string, fallback bool, log *slog.Logger) {
 	keys, _ := v.find(v.uuid, folders[0])
 	if !sameKind(keys, folders[0]) {
 		return
@@ -324,7 +332,7 @@ func (v vendedFor) scope(ctx context.Context, client *blobio.Client, folders []s
 		Credentials: v.credentials(folders[0]),
 		Renew: func(ctx context.Context) bool {
 			before, noted := v.find(v.uuid, folders[0])
-			if time.Since(noted) < renewPause || v.renew(ctx, noted) != nil {
+			if v.now().Sub(noted) < renewPause || v.renew(ctx, noted) != nil {
 				return false
 			}
 			now, _ := v.find(v.uuid, folders[0])
@@ -358,7 +366,7 @@ func storeOptions(keys map[string]string, location string) url.Values {
 
 // nameRemoteSigning states once that a catalog wants requests to be signed by itself, which is not done: they go by the
 // environment's credentials.
-func (v *vendedKeys) nameRemoteSigning(uuid string, keys bool, log *slog.Logger) {
+func (v *Keys) nameRemoteSigning(uuid string, keys bool, log *slog.Logger) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	t := v.tables[uuid]
@@ -370,7 +378,7 @@ func (v *vendedKeys) nameRemoteSigning(uuid string, keys bool, log *slog.Logger)
 		"requests are signed by the environment's credentials", "advice", "configure the catalog to vend credentials, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 }
 
-func wantsRemoteSigning(t *vendedTable) bool {
+func wantsRemoteSigning(t *tableKeys) bool {
 	on := func(config map[string]string) bool {
 		return strings.EqualFold(config["s3.remote-signing-enabled"], "true")
 	}
