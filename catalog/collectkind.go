@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
@@ -47,7 +48,7 @@ func checksummed(url string) (of string, ok bool) {
 
 func vaultKind(name string) objectKind {
 	switch folder, _, nested := strings.Cut(name, "/"); {
-	case nested && (folder == "_jobs" || folder == "_gc" || folder == "_compaction" || folder == commitqueue.Folder) && strings.HasSuffix(name, ".json"),
+	case nested && slices.Contains([]string{"_jobs", "_gc", "_compaction", commitqueue.Folder, nameNotes}, folder) && strings.HasSuffix(name, ".json"),
 		name == "_owner.json", name == "_dropped.json", name == nameRecord:
 		return controlObject
 	case nested && folder == "data" && strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ".amudai."):

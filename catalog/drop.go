@@ -122,7 +122,8 @@ func (c *Catalog) settleDrop(ctx context.Context, t *Table, why error) error {
 	return nil
 }
 
-// replaceNote writes a record in the place of one that an earlier drop has left.
+// replaceNote writes a record in the place of one that an earlier drop has left. That names an older metadata file, so it is better
+// lost than kept where the new one can't be written.
 func (c *Catalog) replaceNote(ctx context.Context, at string, record any) error {
 	err := c.putNote(ctx, at, record)
 	if !errors.Is(err, blobio.ErrExists) {

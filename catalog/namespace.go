@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/plural"
 )
 
@@ -84,12 +82,12 @@ func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
 	case len(below) > 0:
 		return fmt.Errorf("%w: namespace %s holds the namespace %s", ErrConflict, namespace, join(below[0]))
 	}
-	at := c.namespaceAt(ctx, namespace)
+	notes := c.namespaceNotes(ctx, namespace)
 	if err := c.ice.DropNamespace(ctx, ident); err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
 	}
-	if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-		c.opts.Log.Warn("the record of a dropped namespace could not be deleted", "record", at, "error", err)
+	if err := c.deleteVersions(ctx, notes); err != nil {
+		c.opts.Log.Warn("the record of a dropped namespace could not be deleted", "record", notes, "error", err)
 	}
 	return nil
 }

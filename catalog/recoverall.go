@@ -20,19 +20,21 @@ import (
 )
 
 const (
-	// nameRecord in a vault folder has the name of a table that was renamed or recovered.
-	nameRecord = "_name.json"
+	// nameNotes in a vault folder has the versions of the name of a table that was renamed or recovered; earlier builds wrote
+	// nameRecord.
+	nameNotes  = "_name"
+	nameRecord = nameNotes + ".json"
 	// namespacesFolder of the vault has the properties of namespaces.
 	namespacesFolder = "_namespaces"
 )
 
-// nameNote is the content of _name.json.
+// nameNote is the content of _name/<number>.json.
 type nameNote struct {
 	Version int    `json:"version"`
 	Table   string `json:"table"`
 }
 
-// namespaceRecord is the content of vault/_namespaces/<catalog id>/<namespace>.json.
+// namespaceRecord is the content of vault/_namespaces/<catalog id>/<namespace>/<number>.json.
 type namespaceRecord struct {
 	Version    int               `json:"version"`
 	Namespace  string            `json:"namespace"`
@@ -42,26 +44,28 @@ type namespaceRecord struct {
 // recordName records a table's name, from which RecoverAll takes it. The catalog's own change stands without it.
 func (c *Catalog) recordName(ctx context.Context, t *Table) {
 	c.identityFor(ctx, t.name.Namespace) // of the new namespace: the former one may be dropped
-	if err := c.replaceNote(ctx, t.VaultFolder()+nameRecord, nameNote{recordVersion, t.name.String()}); err != nil {
+	note := func() (any, error) { return nameNote{recordVersion, t.name.String()}, nil }
+	if err := c.putVersion(ctx, t.VaultFolder()+nameNotes, note); err != nil {
 		c.opts.Log.Warn("the table's name could not be recorded; table recover --all would restore its former name", "table", t.name.String(), "error", err)
 	}
 }
 
-func (c *Catalog) namespaceAt(ctx context.Context, namespace string) string {
+// namespaceNotes is where the versions of a namespace's record are.
+func (c *Catalog) namespaceNotes(ctx context.Context, namespace string) string {
 	id := c.identityFor(ctx, namespace)
 	if id == "" {
 		id = "none"
 	}
-	return c.vault + "/" + namespacesFolder + "/" + id + "/" + namespace + ".json"
+	return c.vault + "/" + namespacesFolder + "/" + id + "/" + namespace
 }
 
 // recordNamespace records a namespace's properties, from which RecoverAll takes them.
 func (c *Catalog) recordNamespace(ctx context.Context, namespace string) {
 	ctx = context.WithoutCancel(ctx)
-	properties, err := c.NamespaceProperties(ctx, namespace)
-	if err == nil {
-		err = c.replaceNote(ctx, c.namespaceAt(ctx, namespace), namespaceRecord{recordVersion, namespace, properties})
-	}
+	err := c.putVersion(ctx, c.namespaceNotes(ctx, namespace), func() (any, error) {
+		properties, err := c.NamespaceProperties(ctx, namespace)
+		return namespaceRecord{recordVersion, namespace, properties}, err
+	})
 	if err != nil {
 		c.opts.Log.Warn("the properties of the namespace could not be recorded; table recover --all would not restore them", "namespace", namespace, "error", err)
 	}
@@ -168,6 +172,9 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 			case nameRecord:
 				lostTableOf(lost, uuid).named = true
 			default:
+				if strings.HasPrefix(name, nameNotes+"/") {
+					lostTableOf(lost, uuid).named = true
+				}
 				if lost[uuid] == nil && validUUID(uuid) {
 					lostTableOf(lost, uuid)
 				}
@@ -317,7 +324,7 @@ func stateNumber(url string) (number int, ok bool) {
 // lastName is the name that a table had last.
 func (c *Catalog) lastName(ctx context.Context, uuid string, t *lostTable) (Name, error) {
 	var renamed nameNote
-	err := c.readRecord(ctx, c.vaultFolder(uuid)+nameRecord, &renamed)
+	err := c.readLastVersion(ctx, c.vaultFolder(uuid)+nameNotes, &renamed)
 	switch {
 	case errors.Is(err, blobio.ErrNotFound) && !t.named:
 		return ParseName(t.owner.Table)
@@ -563,6 +570,7 @@ func (c *Catalog) recoverNamespaces(ctx context.Context, lost map[string]*lostTa
 		owners[t.owner.CatalogID] = true
 	}
 	folder := c.vault + "/" + namespacesFolder + "/"
+	last, numbers := map[string]namespaceRecord{}, map[string]int{} // by the URL that namespaceNotes gives
 	for info, err := range c.client.List(ctx, folder) {
 		if err != nil {
 			return fmt.Errorf("list %s: %w", folder, err)
@@ -577,21 +585,34 @@ func (c *Catalog) recoverNamespaces(ctx context.Context, lost map[string]*lostTa
 		if err := c.readRecord(ctx, info.URL, &r); err != nil {
 			return fmt.Errorf("%s: %w", info.URL, err)
 		}
-		if err := c.CreateNamespace(ctx, r.Namespace); err != nil {
-			return err
+		notes := folder + id + "/" + r.Namespace
+		n, _ := versionNumber(info.URL) // 0 for that of an earlier build
+		if was, ok := numbers[notes]; !ok || n > was {
+			last[notes], numbers[notes] = r, n
 		}
-		is, err := c.NamespaceProperties(ctx, r.Namespace)
-		if err != nil {
+	}
+	for _, notes := range slices.Sorted(maps.Keys(last)) {
+		if err := c.recoverNamespace(ctx, last[notes]); err != nil {
 			return err
-		}
-		maps.DeleteFunc(r.Properties, func(key, _ string) bool { _, ok := is[key]; return ok || isIdentity(key) })
-		if len(r.Properties) > 0 {
-			if err := c.SetNamespaceProperties(ctx, r.Namespace, r.Properties, nil); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+// recoverNamespace creates a namespace if it does not exist, and sets the recorded properties that it does not have.
+func (c *Catalog) recoverNamespace(ctx context.Context, r namespaceRecord) error {
+	if err := c.CreateNamespace(ctx, r.Namespace); err != nil {
+		return err
+	}
+	is, err := c.NamespaceProperties(ctx, r.Namespace)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(r.Properties, func(key, _ string) bool { _, ok := is[key]; return ok || isIdentity(key) })
+	if len(r.Properties) == 0 {
+		return nil
+	}
+	return c.SetNamespaceProperties(ctx, r.Namespace, r.Properties, nil)
 }
 
 // aheadOf finds a metadata file of the folder that descends from the table's state and is at least two versions ahead, "" if there is none: the catalog

@@ -390,7 +390,7 @@ func (w *world) nobodysObjects(t *testing.T, r *session, tbl *catalog.Table, liv
 // isRecord reports whether an object of a table's folder is a record of the table or of a job. The record of a drop may stay beside a
 // table that is back, until its next writer: a collection calls the catalog first.
 func isRecord(tbl *catalog.Table, url string) bool {
-	return slices.ContainsFunc([]string{"_jobs/", "_dropped.json", "_owner.json", "_name.json", "_gc/", "_keys/", "_line/"},
+	return slices.ContainsFunc([]string{"_jobs/", "_dropped.json", "_owner.json", "_name.json", "_name/", "_gc/", "_keys/", "_line/"},
 		func(name string) bool { return strings.HasPrefix(url, tbl.VaultFolder()+name) })
 }
 

@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/shardcat/shardcat/blobio"
+)
+
+// A note that changes has versions: objects <notes>/<number>.json, of which the highest number counts. Objects are created and never
+// overwritten, so a writer that was killed leaves the version before, and of two writers of one number the second one is refused. Earlier
+// builds wrote <notes>.json, which counts where there is no version.
+
+// versionAttempts is how often a note is written beside other writers.
+const versionAttempts = 5
+
+// putVersion writes a version of a note and deletes those before it. record reads what the note states, after the number was
+// chosen: so a version states nothing older than the one before does.
+func (c *Catalog) putVersion(ctx context.Context, notes string, record func() (any, error)) error {
+	for n := range versionAttempts {
+		numbers, err := c.versions(ctx, notes)
+		if err != nil {
+			return err
+		}
+		next := 1
+		if len(numbers) > 0 {
+			next = slices.Max(numbers) + 1
+		}
+		r, err := record()
+		if err != nil {
+			return err
+		}
+		err = c.putNote(ctx, versionAt(notes, next), r)
+		if err == nil {
+			numbers, err = c.versions(ctx, notes) // the list before may have been stale
+		}
+		switch {
+		case err == nil && (len(numbers) == 0 || slices.Max(numbers) <= next):
+			return c.deleteBelow(ctx, notes, numbers, next)
+		case err != nil && !errors.Is(err, blobio.ErrExists):
+			return err
+		}
+		if err := wait(ctx, unknownPause(n+1)); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w: other processes keep writing it", notes, ErrConflict)
+}
+
+// readLastVersion reads the version of a note that counts. It reads once more if that was replaced meanwhile.
+func (c *Catalog) readLastVersion(ctx context.Context, notes string, record any) error {
+	for n := 1; ; n++ {
+		numbers, err := c.versions(ctx, notes)
+		if err != nil {
+			return err
+		}
+		at := notes + ".json"
+		if len(numbers) > 0 {
+			at = versionAt(notes, slices.Max(numbers))
+		}
+		if err = c.readRecord(ctx, at, record); !errors.Is(err, blobio.ErrNotFound) || n == versionAttempts || len(numbers) == 0 {
+			return err
+		}
+	}
+}
+
+// deleteVersions deletes a note.
+func (c *Catalog) deleteVersions(ctx context.Context, notes string) error {
+	numbers, err := c.versions(ctx, notes)
+	if err != nil {
+		return err
+	}
+	return c.deleteBelow(ctx, notes, numbers, slices.Max(append(numbers, 0))+1)
+}
+
+// deleteBelow deletes the versions below a number, and the note of an earlier build.
+func (c *Catalog) deleteBelow(ctx context.Context, notes string, numbers []int, limit int) error {
+	urls := []string{notes + ".json"}
+	for _, n := range numbers {
+		if n < limit {
+			urls = append(urls, versionAt(notes, n))
+		}
+	}
+	for _, at := range urls {
+		if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// versions lists the numbers of a note's versions.
+func (c *Catalog) versions(ctx context.Context, notes string) (numbers []int, err error) {
+	for info, err := range c.client.List(ctx, notes+"/") {
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", notes, err)
+		}
+		if n, ok := versionNumber(info.URL); ok {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers, nil
+}
+
+func versionAt(notes string, number int) string { return fmt.Sprintf("%s/%08d.json", notes, number) }
+
+// versionNumber is the number in the URL of a version.
+func versionNumber(url string) (int, bool) {
+	name, ok := strings.CutSuffix(path.Base(url), ".json")
+	n, err := strconv.Atoi(name)
+	return n, ok && err == nil && len(name) >= 8 && n > 0
+}
