@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,11 @@ type settingsChange struct {
 	Version int `json:"version"`
 	// Of is the name of a table, or of a namespace with ".*" behind it.
 	Of string `json:"of"`
+}
+
+// concernsServices reports whether services may act by one of the properties: settings of compaction, retention, indexes.
+func concernsServices(set map[string]string, remove []string) bool {
+	return slices.ContainsFunc(slices.AppendSeq(slices.Clone(remove), maps.Keys(set)), func(key string) bool { return strings.HasPrefix(key, "shardcat.") })
 }
 
 // noteChange leaves the record of a change.

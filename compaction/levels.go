@@ -263,7 +263,7 @@ func changed(is, settings map[string]string) (set map[string]string, remove []st
 }
 
 // SetProperties is catalog.Table.SetProperties that checks settings of compaction among the properties, together with those that the table has:
-// ErrPolicy.
+// ErrPolicy. Running services act by the change as after SetPolicy.
 func SetProperties(ctx context.Context, t *catalog.Table, set map[string]string, remove []string) error {
 	if err := checkChange(t.Properties(), set, remove); err != nil {
 		return err
@@ -271,7 +271,13 @@ func SetProperties(ctx context.Context, t *catalog.Table, set map[string]string,
 	if err := checkWhere(t, settingsOf(set)); err != nil {
 		return err
 	}
-	return t.SetProperties(ctx, set, remove)
+	if err := t.SetProperties(ctx, set, remove); err != nil {
+		return err
+	}
+	if concernsServices(set, remove) {
+		noteChange(ctx, t.Catalog(), t.Name().String())
+	}
+	return nil
 }
 
 // SetNamespaceProperties is SetProperties for a namespace.
@@ -283,7 +289,13 @@ func SetNamespaceProperties(ctx context.Context, c *catalog.Catalog, namespace s
 	if err := checkChange(is, set, remove); err != nil {
 		return err
 	}
-	return c.SetNamespaceProperties(ctx, namespace, set, remove)
+	if err := c.SetNamespaceProperties(ctx, namespace, set, remove); err != nil {
+		return err
+	}
+	if concernsServices(set, remove) {
+		noteChange(ctx, c, namespace+".*")
+	}
+	return nil
 }
 
 // checkChange checks the settings that result of a change of properties. A change that sets none is not checked.

@@ -215,6 +215,30 @@ func TestPolicySetActsAtOnce(t *testing.T) {
 	})
 }
 
+// TestPropertiesLeaveRecords: a change of settings as properties leaves a record for running services; that of properties that services do not read leaves none.
+func TestPropertiesLeaveRecords(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create()
+	for n, key := range []string{"owner", PropertyPrefix + "schedule"} {
+		err := SetProperties(ctx, tbl, map[string]string{key: "1h"}, nil)
+		if err == nil {
+			err = SetNamespaceProperties(ctx, tbl.Catalog(), "default", map[string]string{key: "1h"}, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		records := 0
+		for _, err := range tbl.Catalog().Client().List(ctx, tbl.Catalog().Vault()+settingsFolder) {
+			if records++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if records != 2*n {
+			t.Errorf("%s: %d records", key, records)
+		}
+	}
+}
+
 // TestCollectionByDefault: a table without settings is collected by the service's delays; a collection that is refused is reported, and neither fails
 // nor halts the table.
 func TestCollectionByDefault(t *testing.T) {
