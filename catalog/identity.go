@@ -82,8 +82,8 @@ func splitIdentities(value string) []string {
 	return ids
 }
 
-// identityProperties are those of all namespaces that have UUIDs.
-func (c *Catalog) identityProperties(ctx context.Context) (all []map[string]string, err error) {
+// identityProperties are the properties of the namespaces that have UUIDs, by namespace.
+func (c *Catalog) identityProperties(ctx context.Context) (all map[string]map[string]string, err error) {
 	if c.sql != nil {
 		return c.sql.identityProperties(ctx)
 	}
@@ -91,6 +91,7 @@ func (c *Catalog) identityProperties(ctx context.Context) (all []map[string]stri
 	if err != nil {
 		return nil, err
 	}
+	all = map[string]map[string]string{}
 	for _, name := range names {
 		properties, err := c.ice.LoadNamespaceProperties(ctx, Name{Namespace: name}.namespace())
 		if errors.Is(err, icecatalog.ErrNoSuchNamespace) {
@@ -99,7 +100,7 @@ func (c *Catalog) identityProperties(ctx context.Context) (all []map[string]stri
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, properties)
+		all[name] = properties
 	}
 	return all, nil
 }
@@ -199,13 +200,44 @@ func (c *Catalog) renewIdentity(ctx context.Context, namespace string) (string, 
 	return id, translate(err)
 }
 
+// keepIdentities gives another namespace the UUIDs that only this one has, before it is dropped: tables that were renamed into other namespaces, and
+// dropped ones, have vault folders that are owned by them. The last namespace of a catalog takes its UUIDs with it.
+func (c *Catalog) keepIdentities(ctx context.Context, namespace string) error {
+	all, err := c.identityProperties(ctx)
+	if err != nil || len(all[namespace]) == 0 {
+		return err
+	}
+	only := identitiesOf(all[namespace])
+	delete(all, namespace)
+	for _, properties := range all {
+		is := identitiesOf(properties)
+		only = slices.DeleteFunc(only, func(id string) bool { return slices.Contains(is, id) })
+	}
+	others := slices.Sorted(maps.Keys(all)) // those with tables first
+	if len(others) == 0 && len(only) > 0 {
+		if others, err = c.Namespaces(ctx); err != nil {
+			return err
+		}
+		others = slices.DeleteFunc(others, func(name string) bool { return name == namespace })
+	}
+	if len(only) == 0 || len(others) == 0 {
+		return nil
+	}
+	added := iceberg.Properties{}
+	for _, id := range only {
+		added[identityProperty+"."+id] = formerIdentity
+	}
+	_, err = c.ice.UpdateNamespaceProperties(ctx, Name{Namespace: others[0]}.namespace(), nil, added)
+	return err
+}
+
 // identityTime is the form of the time of a UUID, in the order of its text.
 const identityTime = "2006-01-02T15:04:05.000000000Z"
 
 // identityProperties are the properties of the catalog's identity, for each namespace that has any.
-func (c *sqlTables) identityProperties(ctx context.Context) (all []map[string]string, err error) {
+func (c *sqlTables) identityProperties(ctx context.Context) (of map[string]map[string]string, err error) {
 	err = c.reads.do(ctx, func(ctx context.Context) error {
-		of := map[string]map[string]string{}
+		of = map[string]map[string]string{}
 		rows, err := c.db.QueryContext(ctx, c.spelled("SELECT namespace, property_key, property_value FROM iceberg_namespace_properties"+
 			" WHERE catalog_name = $1 AND (property_key = $2 OR property_key LIKE $3) AND property_value IS NOT NULL"), CatalogName, identityProperty, identityProperty+".%")
 		if err != nil {
@@ -222,10 +254,9 @@ func (c *sqlTables) identityProperties(ctx context.Context) (all []map[string]st
 			}
 			of[namespace][key] = value
 		}
-		all = slices.Collect(maps.Values(of))
 		return rows.Err()
 	})
-	return all, err
+	return of, err
 }
 
 // addIdentity adds the property to a namespace unless it has it.

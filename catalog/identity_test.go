@@ -328,3 +328,36 @@ func TestMetadataFilesOfOneNumber(t *testing.T) {
 		})
 	}
 }
+
+// TestDropNamespaceKeepsIdentities: a take-over makes a UUID that one namespace has, and a table that it owns by that moves to another. Dropping the
+// first namespace leaves the table writable under another URI of the catalog.
+func TestDropNamespaceKeepsIdentities(t *testing.T) {
+	ctx := context.Background()
+	dir, names := twoTables(t)
+	copyDatabase(t, dir, "a.db", "copy.db")
+	c := openAt(t, dir, "copy.db")
+	if results, err := c.RecoverAll(ctx, true); err != nil {
+		t.Fatal(outcomes(results), err)
+	}
+	moved := Name{"default", "hits"}
+	if _, err := c.Rename(ctx, names[1], moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.DropNamespace(ctx, "web.eu"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	copyDatabase(t, dir, "copy.db", "moved.db")
+	again := openAt(t, dir, "moved.db")
+	for _, name := range []Name{names[0], moved} {
+		if err := write(t, again, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	properties, err := again.NamespaceProperties(ctx, "default")
+	if err != nil || len(properties) != 0 {
+		t.Errorf("properties that are shown: %v, %v", properties, err)
+	}
+}

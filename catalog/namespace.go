@@ -83,6 +83,9 @@ func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
 		return fmt.Errorf("%w: namespace %s holds the namespace %s", ErrConflict, namespace, join(below[0]))
 	}
 	notes := c.namespaceNotes(ctx, namespace)
+	if err := c.keepIdentities(ctx, namespace); err != nil {
+		return fmt.Errorf("namespace %s: identity of the catalog: %w", namespace, translate(err))
+	}
 	if err := c.ice.DropNamespace(ctx, ident); err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
 	}
