@@ -153,9 +153,10 @@ func (c *Catalog) namespaceFor(ctx context.Context, name Name, create bool) erro
 }
 
 // settleCreate finds out what became of a creation that ended with an error: the answer may have been lost after
-// the work was done. Nobody else makes a table at this location. It returns the table, or the error to end with.
+// the work was done. Nobody else makes a table at this location; where the server chose it, a table may be that of another client. It returns the table, or
+// the error to end with.
 func (c *Catalog) settleCreate(ctx context.Context, name Name, location string, why error) (*table.Table, error) {
-	if location == "" || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
+	if location == "" && commitClassOf(why) != commitUnknown && !errors.Is(why, icecatalog.ErrNoSuchNamespace) {
 		return nil, why
 	}
 	var err error
@@ -164,6 +165,8 @@ func (c *Catalog) settleCreate(ctx context.Context, name Name, location string, 
 		switch err = loadErr; {
 		case err == nil && there.Location() == location:
 			return there, nil
+		case err == nil && location == "":
+			return nil, fmt.Errorf("%w: a table of that name exists: %w", ErrUnknownOutcome, why)
 		case err == nil, errors.Is(err, icecatalog.ErrNoSuchTable), errors.Is(why, icecatalog.ErrTableAlreadyExists):
 			return nil, why
 		}

@@ -93,16 +93,34 @@ func (c *Catalog) identityProperties(ctx context.Context) (all map[string]map[st
 	}
 	all = map[string]map[string]string{}
 	for _, name := range names {
-		properties, err := c.ice.LoadNamespaceProperties(ctx, Name{Namespace: name}.namespace())
-		if errors.Is(err, icecatalog.ErrNoSuchNamespace) {
-			continue // dropped since it was listed
-		}
+		properties, err := c.listedProperties(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		all[name] = properties
 	}
 	return all, nil
+}
+
+// listedProperties are those of a namespace that the catalog lists; none if it was dropped since. A namespace that is reported as missing is loaded again
+// while it is listed: without its UUIDs this catalog would be taken for another one.
+func (c *Catalog) listedProperties(ctx context.Context, name string) (iceberg.Properties, error) {
+	for n := 1; ; n++ {
+		properties, err := c.ice.LoadNamespaceProperties(ctx, Name{Namespace: name}.namespace())
+		if !errors.Is(err, icecatalog.ErrNoSuchNamespace) {
+			return properties, err
+		}
+		names, listErr := c.Namespaces(ctx)
+		if listErr != nil {
+			return nil, errors.Join(err, listErr)
+		}
+		if !slices.Contains(names, name) {
+			return nil, nil
+		}
+		if n == identityReads || wait(ctx, unknownPause(n)) != nil {
+			return nil, err
+		}
+	}
 }
 
 // hasIdentity reports whether a UUID is one of the catalog's.

@@ -2,12 +2,14 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
 
 	"github.com/shardcat/shardcat/internal/plural"
 )
@@ -87,11 +89,35 @@ func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
 		return fmt.Errorf("namespace %s: identity of the catalog: %w", namespace, translate(err))
 	}
 	if err := c.ice.DropNamespace(ctx, ident); err != nil {
-		return fmt.Errorf("namespace %s: %w", namespace, translate(err))
+		if err = c.settleNamespaceDrop(ctx, ident, err); err != nil {
+			return fmt.Errorf("namespace %s: %w", namespace, err)
+		}
 	}
 	if err := c.deleteVersions(ctx, notes); err != nil {
 		c.opts.Log.Warn("the record of a dropped namespace could not be deleted", "record", notes, "error", err)
 	}
+	return nil
+}
+
+// settleNamespaceDrop is the error of a drop that ended with one; nil if the namespace is gone, by two requests, although the response was an error.
+func (c *Catalog) settleNamespaceDrop(ctx context.Context, ident []string, why error) error {
+	why = translate(why)
+	if errors.Is(why, ErrNotFound) {
+		return why
+	}
+	ctx = context.WithoutCancel(ctx)
+	for range 2 {
+		exists, err := c.ice.CheckNamespaceExists(ctx, ident)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(why, translate(err)))
+		case exists && errors.Is(why, icecatalog.ErrNamespaceNotEmpty): // a table was made in it meanwhile
+			return fmt.Errorf("%w: %w", ErrConflict, why)
+		case exists:
+			return why
+		}
+	}
+	c.opts.Log.Warn("the response to the drop of a namespace was lost; the catalog has no such namespace any more", "namespace", join(ident), "error", why)
 	return nil
 }
 

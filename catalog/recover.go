@@ -32,62 +32,168 @@ type registrar interface {
 // whose metadata file of that table does not exist any more and lay in the folder of this one: then this one takes its place. The file may be named
 // as other engines do: file:/x, /x.
 func (c *Catalog) Recover(ctx context.Context, metadata string, o RecoverOptions) (*Table, error) {
+	if c.registrar == nil {
+		return nil, fmt.Errorf("%w: the catalog can't take over metadata files", ErrInvalid)
+	}
+	all, err := c.registeredNow(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the tables of the catalog can't be read: %w", err)
+	}
+	t, r, err := c.recover(ctx, metadata, o, all)
+	if r == nil {
+		return nil, err
+	}
+	results := []RecoverResult{{Table: r.name.String(), registered: r, err: err}}
+	c.withdrawTwins(context.WithoutCancel(ctx), results)
+	return t, results[0].err
+}
+
+// recovered is a table that was registered.
+type recovered struct {
+	name Name
+	uuid string
+	// at is the metadata file that was registered.
+	at string
+	// replaced: the name stood in the catalog before, with a metadata file that is lost.
+	replaced bool
+}
+
+// recover is Recover up to the check that no other name has the UUID by then; all are the tables of the catalog. Its second result is nil if nothing was
+// registered.
+func (c *Catalog) recover(ctx context.Context, metadata string, o RecoverOptions, all []registeredTable) (*Table, *recovered, error) {
 	at, err := c.metadata.Mount(ctx, metadataio.Canonical(metadata))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	meta, err := c.readMetadata(ctx, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	name := o.As
 	if name == (Name{}) {
 		if name, err = c.nameOfLocation(meta.Location()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if c.registrar == nil {
-		return nil, fmt.Errorf("%w: the catalog can't take over metadata files", ErrInvalid)
-	}
-	owner, err := c.recoverable(ctx, meta, name, o.TakeOver)
+	owner, err := c.recoverable(ctx, meta, name, o.TakeOver, all)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := c.CreateNamespace(ctx, join(name.namespace())); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := c.ownRecovered(ctx, owner, name, o.TakeOver); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	replaced, err := c.replaceLost(ctx, name, at)
-	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", name, err)
+	r := &recovered{name: name, uuid: meta.TableUUID().String(), at: at}
+	if r.replaced, err = c.replaceLost(ctx, name, at); err != nil {
+		return nil, nil, fmt.Errorf("table %s: %w", name, err)
 	}
-	if !replaced {
-		if _, err := c.registrar.RegisterTable(ctx, name.identifier(), at); err != nil {
-			return nil, fmt.Errorf("table %s: %w", name, translate(err))
+	if !r.replaced {
+		if err := c.register(ctx, name, at); err != nil {
+			return nil, nil, fmt.Errorf("table %s: %w", name, err)
 		}
 	}
-	if err := c.checkBegun(ctx, meta.TableUUID().String()); err != nil { // a collection began meanwhile; it sees the table or is seen
-		if !replaced {
-			if dropErr := c.ice.DropTable(context.WithoutCancel(ctx), name.identifier()); dropErr != nil {
-				err = errors.Join(err, dropErr)
-			}
-		}
-		return nil, fmt.Errorf("table %s: %w", name, err)
+	if err := c.checkBegun(ctx, r.uuid); err != nil { // a collection began meanwhile; it sees the table or is seen
+		return nil, r, fmt.Errorf("table %s: %w", name, errors.Join(err, c.withdraw(context.WithoutCancel(ctx), r)))
 	}
 	t, err := c.Load(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, r, err
 	}
 	if err := t.checkVault(); err != nil {
-		return t, err
+		return t, r, err
 	}
 	if err := t.claimVault(ctx); err != nil {
-		return t, err
+		return t, r, err
 	}
 	c.recordName(ctx, t)
-	return t, nil
+	return t, r, nil
+}
+
+// register puts a metadata file into the catalog. Whatever the response was, a table of that name with that file, or with one that followed it, is the one
+// that was to be registered.
+func (c *Catalog) register(ctx context.Context, name Name, at string) error {
+	_, err := c.registrar.RegisterTable(ctx, name.identifier(), at)
+	if err == nil {
+		return nil
+	}
+	there, loadErr := c.ice.LoadTable(context.WithoutCancel(ctx), name.identifier())
+	switch class := commitClassOf(err); {
+	case loadErr == nil && c.follows(ctx, there, at):
+		return nil
+	case loadErr == nil && !errors.Is(translate(err), ErrExists):
+		return fmt.Errorf("%w: %w", ErrExists, translate(err))
+	case loadErr == nil, errors.Is(loadErr, icecatalog.ErrNoSuchTable) && class != commitUnknown:
+		return translate(err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(translate(err), loadErr))
+}
+
+// follows reports whether a table's current metadata file is at, or one that followed it.
+func (c *Catalog) follows(ctx context.Context, t *table.Table, at string) bool {
+	is := func(location string) bool {
+		mounted, err := c.metadata.Mount(ctx, metadataio.Canonical(location))
+		return err == nil && metadataio.CanonicalURL(mounted) == metadataio.CanonicalURL(at)
+	}
+	if is(t.MetadataLocation()) {
+		return true
+	}
+	for previous := range t.Metadata().PreviousFiles() {
+		if is(previous.MetadataFile) {
+			return true
+		}
+	}
+	return false
+}
+
+// withdrawTwin takes a table that was registered here out of the catalog again if another name has its UUID: it was renamed, or recovered by somebody else,
+// while this recovery looked for it.
+func (c *Catalog) withdrawTwin(ctx context.Context, r *recovered, all []registeredTable) error {
+	there, other := false, ""
+	for _, t := range all {
+		switch {
+		case t.uuid != r.uuid:
+		case t.name == r.name.String():
+			there = true
+		default:
+			other = t.name
+		}
+	}
+	if !there || other == "" {
+		return nil
+	}
+	err := fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s: it was renamed or recovered during this recovery", ErrUnsafe, r.name, other, r.uuid)
+	return errors.Join(err, c.withdraw(ctx, r))
+}
+
+// withdraw takes a table that was registered here out of the catalog again, unless somebody has committed to it since.
+func (c *Catalog) withdraw(ctx context.Context, r *recovered) error {
+	stays := fmt.Errorf("table %s stays in the catalog; drop the name that is not wanted (its files remain)", r.name)
+	if r.replaced {
+		return stays
+	}
+	there, err := c.ice.LoadTable(ctx, r.name.identifier())
+	switch {
+	case errors.Is(err, icecatalog.ErrNoSuchTable):
+		return nil
+	case err != nil:
+		return errors.Join(stays, translate(err))
+	case there.Metadata().TableUUID().String() != r.uuid:
+		return nil
+	}
+	if at, mountErr := c.metadata.Mount(ctx, metadataio.Canonical(there.MetadataLocation())); mountErr != nil || metadataio.CanonicalURL(at) != metadataio.CanonicalURL(r.at) {
+		return errors.Join(stays, mountErr)
+	}
+	if c.sql != nil {
+		err = c.sql.dropAt(ctx, r.name.identifier(), there.MetadataLocation())
+	} else {
+		err = c.ice.DropTable(ctx, r.name.identifier())
+	}
+	if err != nil && !errors.Is(err, icecatalog.ErrNoSuchTable) {
+		return errors.Join(stays, translate(err))
+	}
+	return nil
 }
 
 // replaceLost makes a file the current metadata of a table that stands in the catalog with a file that is gone, so that it can be neither loaded nor
@@ -179,11 +285,7 @@ func (c *Catalog) ownRecovered(ctx context.Context, owner *Owner, name Name, tak
 // recoverable refuses what a recovery would leave half done, before anything is changed: a UUID that a table of the catalog
 // has, since two tables would share one vault folder and the collection of one would delete the other's shards, and a
 // vault folder of another catalog unless it is taken over. It returns the record of the owner, nil if there is none.
-func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Name, takeOver bool) (*Owner, error) {
-	all, err := c.registered(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("table %s: the tables of the catalog can't be read: %w", name, err)
-	}
+func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Name, takeOver bool, all []registeredTable) (*Owner, error) {
 	uuid := meta.TableUUID().String()
 	for _, other := range all {
 		switch {
@@ -199,7 +301,7 @@ func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Nam
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	var there Owner
-	err = c.readRecord(ctx, c.vaultFolder(uuid)+"_owner.json", &there)
+	err := c.readRecord(ctx, c.vaultFolder(uuid)+"_owner.json", &there)
 	if errors.Is(err, blobio.ErrNotFound) {
 		return nil, nil
 	}

@@ -92,7 +92,8 @@ type RecoverResult struct {
 	Candidates []string `json:"candidates,omitempty"`
 	Error      string   `json:"error,omitempty"`
 
-	err error
+	err        error
+	registered *recovered
 }
 
 // lostTable is a table as its files show it.
@@ -127,13 +128,9 @@ func (c *Catalog) RecoverAll(ctx context.Context, takeOver bool) ([]RecoverResul
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.registered(ctx)
+	there, err := c.registeredNow(ctx)
 	if err != nil {
 		return nil, err
-	}
-	known := map[string]registeredTable{}
-	for _, r := range there {
-		known[r.uuid] = r
 	}
 	if err := c.recoverNamespaces(ctx, lost); err != nil {
 		return nil, err
@@ -141,18 +138,41 @@ func (c *Catalog) RecoverAll(ctx context.Context, takeOver bool) ([]RecoverResul
 	results := []RecoverResult{}
 	var failed error
 	for _, uuid := range slices.Sorted(maps.Keys(lost)) {
-		r := c.recoverOne(ctx, uuid, lost[uuid], known, takeOver)
-		if r.err != nil {
+		if ctx.Err() != nil {
+			break
+		}
+		results = append(results, c.recoverOne(ctx, uuid, lost[uuid], there, takeOver))
+	}
+	c.withdrawTwins(context.WithoutCancel(ctx), results)
+	for i := range results {
+		if r := &results[i]; r.err != nil {
 			r.Outcome, r.Error = FailedTable, r.err.Error()
 			failed = errors.Join(failed, r.err)
 		}
-		results = append(results, r)
-		if ctx.Err() != nil {
-			return results, ctx.Err()
-		}
+	}
+	if ctx.Err() != nil {
+		failed = ctx.Err()
 	}
 	slices.SortStableFunc(results, func(a, b RecoverResult) int { return strings.Compare(a.Table, b.Table) })
 	return results, failed
+}
+
+// withdrawTwins is withdrawTwin for all tables that were registered, with one listing.
+func (c *Catalog) withdrawTwins(ctx context.Context, results []RecoverResult) {
+	if !slices.ContainsFunc(results, func(r RecoverResult) bool { return r.registered != nil }) {
+		return
+	}
+	all, err := c.registeredNow(ctx)
+	for i := range results {
+		r := &results[i]
+		switch {
+		case r.registered == nil:
+		case err != nil:
+			r.err = errors.Join(r.err, fmt.Errorf("table %s: %w: whether it has another name too: %w", r.Table, ErrUnknownOutcome, err))
+		default:
+			r.err = errors.Join(r.err, c.withdrawTwin(ctx, r.registered, all))
+		}
+	}
 }
 
 // lostTables finds the tables of the vault and their last metadata files, by UUID.
@@ -238,12 +258,13 @@ func lostTableOf(lost map[string]*lostTable, uuid string) *lostTable {
 	return lost[uuid]
 }
 
-func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, known map[string]registeredTable, takeOver bool) RecoverResult {
+func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, there []registeredTable, takeOver bool) RecoverResult {
 	r := RecoverResult{TableUUID: uuid, Table: t.owner.Table}
-	is, here := known[uuid]
 	name, err := c.lastName(ctx, uuid, t)
+	i := slices.IndexFunc(there, func(r registeredTable) bool { return r.uuid == uuid })
+	here := i >= 0
 	if here {
-		name, err = ParseName(is.name)
+		name, err = ParseName(there[i].name)
 	}
 	if err != nil {
 		r.err = err
@@ -275,7 +296,7 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, kno
 			return r
 		}
 		r.Outcome = RecoveredTable
-		_, r.err = c.Recover(ctx, last.at, RecoverOptions{As: name, TakeOver: takeOver})
+		_, r.registered, r.err = c.recover(ctx, last.at, RecoverOptions{As: name, TakeOver: takeOver}, there)
 		return r
 	}
 	switch {
@@ -287,7 +308,7 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, kno
 	if r.err != nil {
 		return r
 	}
-	r.Outcome, r.err = c.advance(ctx, name, is.metadata, last)
+	r.Outcome, r.err = c.advance(ctx, name, there[i].metadata, last)
 	return r
 }
 

@@ -24,9 +24,9 @@ func (c *Catalog) Rename(ctx context.Context, from, to Name) (*Table, error) {
 		return c.renamed(ctx, t, to, loadErr), nil
 	case loadErr == nil && !errors.Is(translate(err), ErrExists): // not every catalog reports that a name is taken
 		err = fmt.Errorf("%w: %w", ErrExists, translate(err))
-	case loadErr == nil, commitClassOf(err) == commitRefused, commitClassOf(err) == commitConflict:
+	case loadErr == nil:
 		err = translate(err)
-	default: // the work may be done: an answer was lost, or came from a look at the table after it
+	default: // the work may be done, also after a refusal: it may be that of a look at the table after it
 		at, lookErr := c.nameOf(ctx, t.UUID())
 		if at != nil && *at == to {
 			return c.renamed(ctx, t, to, loadErr), nil

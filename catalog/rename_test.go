@@ -53,17 +53,17 @@ func TestRenameIsFinal(t *testing.T) {
 		loads      []error
 		want       error
 	}{
-		"success, then 404":                      {true, nil, []error{gone}, nil},
-		"success, then reset":                    {true, nil, []error{away}, nil},
-		"answer lost":                            {true, away, nil, nil},
-		"answer lost, then 404 once":             {true, away, []error{gone}, nil},
-		"answer lost, then reset for ever":       {true, away, []error{away, away, away, away}, ErrUnknownOutcome},
-		"answer lost, then 404 for ever":         {true, away, []error{gone, gone, gone, gone}, ErrUnknownOutcome},
-		"404 of the look after it":               {true, gone, []error{gone}, nil},
-		"404 of the look after it, for ever":     {true, gone, []error{gone, gone, gone}, ErrUnknownOutcome},
-		"refused":                                {false, rest.ErrForbidden, []error{gone}, rest.ErrForbidden},
-		"refused, and the table can't be loaded": {false, rest.ErrForbidden, []error{away, away, away}, rest.ErrForbidden},
-		"not carried out, reset":                 {false, away, nil, errLost},
+		"success, then 404":                   {true, nil, []error{gone}, nil},
+		"success, then reset":                 {true, nil, []error{away}, nil},
+		"answer lost":                         {true, away, nil, nil},
+		"answer lost, then 404 once":          {true, away, []error{gone}, nil},
+		"answer lost, then reset for ever":    {true, away, []error{away, away, away, away}, ErrUnknownOutcome},
+		"answer lost, then 404 for ever":      {true, away, []error{gone, gone, gone, gone}, ErrUnknownOutcome},
+		"404 of the look after it":            {true, gone, []error{gone}, nil},
+		"404 of the look after it, for ever":  {true, gone, []error{gone, gone, gone}, ErrUnknownOutcome},
+		"refused":                             {false, rest.ErrForbidden, []error{gone}, rest.ErrForbidden},
+		"refused, and no table can be loaded": {false, rest.ErrForbidden, []error{away, away, away}, ErrUnknownOutcome},
+		"not carried out, reset":              {false, away, nil, errLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -32,6 +32,8 @@ type restServer struct {
 	managed string
 	// purged are the tables that were dropped with their files.
 	purged []string
+	// hook, if not nil, is called for each request in place of the server.
+	hook func(w http.ResponseWriter, r *http.Request, server http.Handler)
 }
 
 func (s *restServer) mux() http.Handler {
@@ -51,7 +53,22 @@ func (s *restServer) mux() http.Handler {
 	mux.HandleFunc("GET /v1/namespaces/{ns}/tables/{table}", s.load)
 	mux.HandleFunc("POST /v1/namespaces/{ns}/tables/{table}", s.commit)
 	mux.HandleFunc("DELETE /v1/namespaces/{ns}/tables/{table}", s.drop)
-	return mux
+	mux.HandleFunc("DELETE /v1/namespaces/{ns}", s.dropNamespace)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.hook != nil {
+			s.hook(w, r, mux)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func (s *restServer) dropNamespace(w http.ResponseWriter, r *http.Request) {
+	if err := s.ice.DropNamespace(r.Context(), []string{r.PathValue("ns")}); err != nil {
+		refuse(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func answer(w http.ResponseWriter, v any) {

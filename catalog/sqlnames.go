@@ -25,6 +25,15 @@ func (c *sqlTables) RegisterTable(ctx context.Context, ident table.Identifier, m
 	return c.LoadTable(ctx, ident)
 }
 
+// dropAt drops a table if a metadata file is its current one.
+func (c *sqlTables) dropAt(ctx context.Context, ident table.Identifier, at string) error {
+	dropped, err := c.exec(ctx, "DELETE FROM iceberg_tables"+c.where()+" AND metadata_location = $4", append(rowOf(ident), at)...)
+	if err == nil && dropped == 0 {
+		err = fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident))
+	}
+	return err
+}
+
 // RenameTable implements icecatalog.Catalog. The table's files stay where they are.
 func (c *sqlTables) RenameTable(ctx context.Context, from, to table.Identifier) (*table.Table, error) {
 	if err := icecatalog.ValidateTableIdentifier(to); err != nil {

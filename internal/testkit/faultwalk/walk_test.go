@@ -275,7 +275,7 @@ func (w *walker) whole(t *testing.T) {
 			if !f.suits(c) {
 				continue
 			}
-			t.Run(f.name, func(t *testing.T) {
+			t.Run(c.name+"/"+f.name, func(t *testing.T) {
 				for n := 1; w.take(t, step{c, f, n}); n++ {
 				}
 			})
