@@ -64,7 +64,11 @@ func Open(place Place, opts Options) (blobio.Bucket, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	client, err := opts.client(place)
+	own, err := opts.transport()
+	if err != nil {
+		return nil, err
+	}
+	client, err := opts.client(place, own)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +78,7 @@ func Open(place Place, opts Options) (blobio.Bucket, error) {
 	}
 	b := &bucket{client: client, opts: opts}
 	hooks := b.reads()
+	hooks.CloseIdle = own.CloseIdleConnections
 	hooks.Head, hooks.Delete, hooks.Probe = b.head, b.remove, b.probe
 	hooks.BeforeWrite, hooks.Parts = b.beforeWrite, b.parts
 	hooks.PartSize, hooks.MaxParts = opts.PartSize, maxBlocks

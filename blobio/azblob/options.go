@@ -190,7 +190,8 @@ func (o Options) serviceURL(p Place) (string, error) {
 }
 
 // client builds the container's client with the credential that was requested, or the first there is.
-func (o Options) client(p Place) (*container.Client, error) {
+// Its requests, those for tokens too, go through own.
+func (o Options) client(p Place, own *http.Transport) (*container.Client, error) {
 	env := environment()
 	if env.account != p.Account {
 		env = settings{}
@@ -199,11 +200,7 @@ func (o Options) client(p Place) (*container.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	common, err := o.clientOptions(httptransport.Client)
-	if err != nil {
-		return nil, err
-	}
-	opts := &container.ClientOptions{ClientOptions: common}
+	opts := &container.ClientOptions{ClientOptions: clientOptions(httptransport.Client(own))}
 	switch {
 	case o.Credentials != nil:
 		opts.PerRetryPolicies = append(opts.PerRetryPolicies, handedOut{o.Credentials, p})
@@ -221,7 +218,7 @@ func (o Options) client(p Place) (*container.Client, error) {
 	case o.Identity == "key" || o.Identity == "sas":
 		return nil, fmt.Errorf("the environment has no %s for account %s", o.Identity, p.Account)
 	}
-	token, err := o.token(p.Domain)
+	token, err := o.token(p.Domain, own)
 	if err != nil {
 		return nil, err
 	}
@@ -235,11 +232,8 @@ var authorities = map[string]cloud.Configuration{
 }
 
 // token is the SDK's credential of the kind requested, for accounts below a domain.
-func (o Options) token(domain string) (azcore.TokenCredential, error) {
-	common, err := o.clientOptions(httptransport.TokenClient)
-	if err != nil {
-		return nil, err
-	}
+func (o Options) token(domain string, own *http.Transport) (azcore.TokenCredential, error) {
+	common := clientOptions(httptransport.TokenClient(own))
 	common.Retry = policy.RetryOptions{} // tokens are fetched rarely, by the SDK's own rules
 	if os.Getenv("AZURE_AUTHORITY_HOST") == "" {
 		common.Cloud = authorities[domain]
@@ -262,17 +256,19 @@ func (o Options) token(domain string) (azcore.TokenCredential, error) {
 	return azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: common})
 }
 
+// transport makes the connections of a bucket.
+func (o Options) transport() (*http.Transport, error) {
+	own := httptransport.Pooled(http.DefaultTransport.(*http.Transport).Clone())
+	return own, o.Trust.Apply(own)
+}
+
 // clientOptions make one attempt per request: attempts are counted and paced above the driver.
-func (o Options) clientOptions(client func(http.RoundTripper) *http.Client) (azcore.ClientOptions, error) {
-	transport := httptransport.Pooled(http.DefaultTransport.(*http.Transport).Clone())
-	if err := o.Trust.Apply(transport); err != nil {
-		return azcore.ClientOptions{}, err
-	}
+func clientOptions(client *http.Client) azcore.ClientOptions {
 	return azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
-		Transport: client(transport),
+		Transport: client,
 		Telemetry: policy.TelemetryOptions{ApplicationID: "shardcat/" + httptransport.Version()},
 
 		PerCallPolicies: []policy.Policy{bodyChecksum{}},
-	}, nil
+	}
 }

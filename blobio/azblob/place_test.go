@@ -2,6 +2,7 @@ package azblob
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestCredentialsGoToTheirAccountOnly(t *testing.T) {
 		{Place{"mine", "c", "evil.example"}, Options{Identity: "anonymous", Endpoint: "https://evil.example"}, "https://evil.example/c", ""},
 		{Place{"thine", "c", "evil.example"}, Options{}, "", "not one of Azure's"},
 	} {
-		client, err := tc.opts.client(tc.place)
+		client, err := tc.opts.client(tc.place, &http.Transport{})
 		if tc.wantErr != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 				t.Errorf("%v: %v, want %q", tc.place, err, tc.wantErr)

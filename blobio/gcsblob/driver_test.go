@@ -38,12 +38,13 @@ func refuse(status int, reason string, header ...string) http.HandlerFunc {
 
 func TestDriver(t *testing.T) {
 	blobfake.RunDriver(t, blobfake.Driver{
-		Open:   OpenURL,
-		Parse:  func(q url.Values) error { _, err := ParseOptions(q); return err },
-		Stub:   func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") },
-		Refuse: refuse,
-		Secret: secret,
-		Denied: "forbidden",
+		Open:      OpenURL,
+		Parse:     func(q url.Values) error { _, err := ParseOptions(q); return err },
+		KeepsIdle: true, // Google's transports hide those below
+		Stub:      func(t *testing.T, handler http.HandlerFunc) blobio.Bucket { return stub(t, handler, "") },
+		Refuse:    refuse,
+		Secret:    secret,
+		Denied:    "forbidden",
 		State: func(w http.ResponseWriter, r *http.Request, size int) bool {
 			w.Header().Set("X-Goog-Generation", "7")
 			if r.URL.Query().Get("alt") == "media" {

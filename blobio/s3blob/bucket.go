@@ -73,7 +73,7 @@ func Open(ctx context.Context, name string, opts Options) (blobio.Bucket, error)
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	client, err := opts.client(ctx)
+	client, closeIdle, err := opts.client(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +83,7 @@ func Open(ctx context.Context, name string, opts Options) (blobio.Bucket, error)
 	}
 	b := &bucket{client: client, name: name, opts: opts}
 	hooks := b.reads()
+	hooks.CloseIdle = closeIdle
 	hooks.Head, hooks.Delete, hooks.Probe, hooks.List = b.head, b.remove, b.probe, b.list
 	hooks.BeforeWrite, hooks.Parts, hooks.PartSize = b.beforeWrite, b.parts, opts.PartSize
 	hooks.Took = took

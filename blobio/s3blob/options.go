@@ -204,10 +204,10 @@ func (o Options) Validate() error {
 
 // client builds the S3 client: the SDK's own chain first, the URL's parameters above it. The client makes no
 // second attempt by itself: attempts are counted and paced above the driver.
-func (o Options) client(ctx context.Context) (*s3.Client, error) {
+func (o Options) client(ctx context.Context) (client *s3.Client, closeIdle func(), err error) {
 	cfg, err := config.LoadDefaultConfig(ctx, o.load)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	own := http.DefaultTransport.(*http.Transport).Clone()
@@ -216,11 +216,11 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 		own = built.GetTransport()
 	}
 	if err := o.Trust.Apply(httptransport.Pooled(own)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	more, err := o.headers()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cfg.HTTPClient = httptransport.TokenClient(own)
 	if o.Credentials != nil {
@@ -232,7 +232,7 @@ func (o Options) client(ctx context.Context) (*s3.Client, error) {
 	if !o.Anonymous && o.Credentials == nil {
 		cfg.Credentials = checkedCredentials{cfg.Credentials}
 	}
-	return s3.NewFromConfig(cfg, o.apply), nil
+	return s3.NewFromConfig(cfg, o.apply), own.CloseIdleConnections, nil
 }
 
 // load sets what the SDK's chain needs before it looks for credentials. Its logger would write to stderr.

@@ -114,6 +114,8 @@ type Options struct {
 	ListPage int
 	// KeepOpen leaves the gocloud bucket open when this one is closed.
 	KeepOpen bool
+	// CloseIdle closes the idle connections of the provider's client when the bucket is closed. Nil: they end by themselves.
+	CloseIdle func()
 }
 
 // Bucket is a gocloud bucket as blobio sees it.
@@ -179,10 +181,13 @@ func (b *Bucket) As(target any) bool {
 	return b.bucket.As(target)
 }
 
-// Close implements blobio.Bucket. Idle connections end by themselves.
+// Close implements blobio.Bucket.
 func (b *Bucket) Close() error {
 	if b.closed.Swap(true) || b.opts.KeepOpen {
 		return nil
+	}
+	if b.opts.CloseIdle != nil {
+		b.opts.CloseIdle()
 	}
 	return b.bucket.Close()
 }

@@ -32,6 +32,8 @@ type Driver struct {
 	Refuse func(status int, code string, header ...string) http.HandlerFunc
 	// Refusals are answers, "404 NoSuchKey" with the code left out where there is none, and their classes.
 	Refusals map[string]error
+	// KeepsIdle: the bucket's client can't close its idle connections.
+	KeepsIdle bool
 	// State sets the headers of a successful read of an object of some bytes, and answers requests for its metadata by
 	// itself: it returns true then.
 	State func(w http.ResponseWriter, r *http.Request, size int) bool
@@ -55,6 +57,7 @@ func RunDriver(t *testing.T, d Driver) {
 		"ErrorClasses": testErrorClasses, "DeniedIsNotNotFound": testDenied, "RetryAfter": testRetryAfter,
 		"FollowsNoRedirect": testFollowsNoRedirect, "AsksOnce": testAsksOnce, "Unresolvable": testUnresolvable,
 		"Mounts": testMounts, "Params": testParams, "UnstatedLength": testUnstatedLength,
+		"ClosesConnections": testClosesConnections,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, d) })
 	}
@@ -216,6 +219,42 @@ func testAsksOnce(t *testing.T, d Driver) {
 	if n != 3 || blobio.Class(err) != blobio.ErrTransient || asked.Load() != 1 {
 		t.Errorf("%d bytes by %d requests, %v; want 3 by one, and %v", n, asked.Load(), err, blobio.ErrTransient)
 	}
+}
+
+// testClosesConnections: a closed bucket has no open connections, neither on the side of the client nor on that of the server.
+func testClosesConnections(t *testing.T, d Driver) {
+	if d.KeepsIdle {
+		t.Skip("idle connections end by themselves")
+	}
+	sockets := func() (n int) {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("no /proc here:", err)
+		}
+		for _, e := range entries {
+			if name, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.HasPrefix(name, "socket:") {
+				n++
+			}
+		}
+		return n
+	}
+	const opened = 20
+	before := sockets()
+	for range opened {
+		bucket := d.Stub(t, d.Refuse(http.StatusNotFound, ""))
+		calls(t.Context(), bucket)
+		if err := bucket.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := 0
+	for range 100 { // a server closes its side when it sees that of the client
+		if after = sockets(); after <= before+opened { // one listens for each stub
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("%d sockets, %d before, %d listen", after, before, opened)
 }
 
 func testUnresolvable(t *testing.T, d Driver) {
