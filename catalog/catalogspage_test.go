@@ -23,6 +23,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/shardcat/shardcat/catalog/internal/restsettings"
 )
 
 // listener is a REST catalog without tables that notes what it is sent.
@@ -153,7 +155,7 @@ func TestSettingsOfCatalogsPage(t *testing.T) {
 			t.Errorf("docs/guides/catalogs.md does not have %s", name)
 		}
 	}
-	for _, name := range restSettings {
+	for _, name := range restsettings.Names {
 		if !slices.Contains(lines, name) {
 			t.Errorf("docs/guides/catalogs.md does not have the setting %s", name)
 		}
