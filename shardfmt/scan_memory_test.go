@@ -127,3 +127,29 @@ func heapLive() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// A scan of a local store, whose requests cost next to nothing, holds small windows and batches for each worker, whatever the limit: the memory of an export.
+func TestLocalScansHoldLittle(t *testing.T) {
+	const columns, rows, stripes = 8, 130_000, 4
+	const window, batch, slack = 512 << 10, 3 << 19, 1 << 20
+	client := blobio.NewClient(blobio.ClientOptions{})
+	defer client.Close()
+	shard, _ := writeRandom(t, client, columns, rows, stripes)
+	for _, workers := range []int{2, 4} {
+		for _, expr := range []string{"", "c0 > 0"} {
+			b := NewBudget(1 << 30)
+			o := ScanOptions{Workers: workers, Budget: b}
+			if expr != "" {
+				o.Filter = bind(t, shard, expr)
+			}
+			for _, err := range shard.Scan(t.Context(), o) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if most := uint64(2*workers*window + (workers+1)*batch + slack); b.b.Peak() > most {
+				t.Errorf("%d workers, filter %q: charged %d bytes at most, want at most %d of stripes of %d", workers, expr, b.b.Peak(), most, 8*columns*rows)
+			}
+		}
+	}
+}

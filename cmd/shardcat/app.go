@@ -36,6 +36,8 @@ type app struct {
 	log *slog.Logger
 	// setMemoryLimit is debug.SetMemoryLimit in a process of its own, nil in tests.
 	setMemoryLimit func(int64) int64
+	// setGCPercent is debug.SetGCPercent in a process of its own, nil in tests.
+	setGCPercent func(int) int
 	// given are the global flags of the command line, and those of a file that the command line names, not those of the
 	// environment.
 	given []string
@@ -147,6 +149,17 @@ func (a *app) limitHeap(scans int64) {
 		memory = each
 	}
 	a.setMemoryLimit(heapBase + 2*scans*memory)
+}
+
+// exportGCPercent is the growth of the heap at which an export collects garbage: what it holds is a row group, and batches that are used again, so that there is
+// little garbage, and to collect it twice as often saves a third of the process's memory.
+const exportGCPercent = 50
+
+// collectOften has garbage collected at a growth of the heap by percent. The variable GOGC takes precedence.
+func (a *app) collectOften(percent int) {
+	if a.setGCPercent != nil && os.Getenv("GOGC") == "" {
+		a.setGCPercent(percent)
+	}
 }
 
 // budgetOrNone is a budget of retries as catalog.Options has it: 0 of the flag is none.

@@ -54,6 +54,7 @@ to a folder OUT/COLUMN=VALUE/part-00001.FORMAT. A failed export leaves no file.`
 			if err != nil {
 				return err
 			}
+			a.collectOften(exportGCPercent)
 			total := int64(0)
 			if where == "" {
 				total = t.Describe().Records

@@ -36,7 +36,7 @@ func run(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	a := newApp(&input{ctx: ctx, from: os.Stdin}, os.Stdout, os.Stderr)
-	a.setMemoryLimit = debug.SetMemoryLimit
+	a.setMemoryLimit, a.setGCPercent = debug.SetMemoryLimit, debug.SetGCPercent
 	err := a.guarded(func() error { return a.execute(ctx, args) })
 	return a.finish(ctx, err)
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -26,6 +28,34 @@ func TestMaxMemoryLimitsTheHeap(t *testing.T) {
 		a.finish(t.Context(), a.execute(t.Context(), args))
 		if got != c.want {
 			t.Errorf("--max-memory %q, GOMEMLIMIT %q: %d, want %d; %s", c.flag, c.env, got, c.want, errs.String())
+		}
+	}
+}
+
+// An export collects garbage more often than other commands, unless GOGC is set.
+func TestExportCollectsOften(t *testing.T) {
+	dir := t.TempDir()
+	base := []string{"--catalog", "sqlite:" + dir + "/catalog.db", "--warehouse", dir + "/wh"}
+	rows := filepath.Join(dir, "rows.ndjson")
+	if err := os.WriteFile(rows, []byte("{\"id\": 1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for n, c := range []struct {
+		env  string
+		args []string
+		want int
+	}{
+		{"", []string{"ingest", "t", rows, "--create"}, 0},
+		{"", []string{"scan", "t"}, 0},
+		{"", []string{"export", "t", dir + "/a.parquet"}, exportGCPercent},
+		{"200", []string{"export", "t", dir + "/b.parquet"}, 0},
+	} {
+		t.Setenv("GOGC", c.env)
+		var out, errs bytes.Buffer
+		a, got := newApp(strings.NewReader(""), &out, &errs), 0
+		a.setGCPercent = func(n int) int { got = n; return 100 }
+		if code := a.finish(t.Context(), a.execute(t.Context(), append(base, c.args...))); code != exitDone || got != c.want {
+			t.Errorf("%d: exit code %d, a growth of %d %%, want %d: %s", n, code, got, c.want, errs.String())
 		}
 	}
 }

@@ -10,6 +10,8 @@ const (
 	// batchBytes is about the most bytes that the values of batches should take, of those decoded side by side and the one
 	// that is used.
 	batchBytes = 64 << 20
+	// localBatch is about the most bytes of one batch where requests cost next to nothing: fewer of its pages are new.
+	localBatch = 3 << 19
 	// evenBatch is the size of most blocks of numbers, so that larger batches end with a block.
 	evenBatch = 8 << 10
 	// leastBatch is the fewest rows that the descriptors can make of a batch, since they may say anything. Where
@@ -45,7 +47,11 @@ func (s *stripe) batchRows(ctx context.Context) (int, error) {
 	if raw/s.of.Records == 0 {
 		return s.plan.q.BatchRows, nil
 	}
-	rows := int(s.atMost(batchBytes) / uint64(s.plan.q.Workers+1) / (raw / s.of.Records))
+	bytes := s.atMost(batchBytes) / uint64(s.plan.q.Workers+1)
+	if s.plan.local {
+		bytes = min(bytes, localBatch)
+	}
+	rows := int(bytes / (raw / s.of.Records))
 	if rows > evenBatch {
 		rows = rows / evenBatch * evenBatch
 	}

@@ -66,6 +66,8 @@ const (
 	// nearBytes is about how many encoded bytes a window has where requests cost next to nothing: they are decoded while they are in
 	// the second-level cache, and those of the next window are read into the same memory, so that a scan takes few pages that are new.
 	nearBytes = 256 << 10
+	// localBytes is the same for each worker where several decode a window.
+	localBytes = 512 << 10
 	// memoryShare is the part of a scan's memory that a window or batches may take, since both are estimated.
 	memoryShare = 8
 	// lateBytes is the size of the output columns from which on they are fetched after the filter was applied:
@@ -311,8 +313,11 @@ func (s *stripe) atMost(bytes uint64) uint64 { return min(bytes, s.plan.q.Budget
 // windowRows is how many rows of average size are fetched at once.
 func (s *stripe) windowRows() uint64 {
 	n, most := stored(s.filter)+stored(s.output), s.atMost(cmp.Or(s.fetches, fetchBytes))
-	if s.plan.nearby {
+	switch {
+	case s.plan.nearby:
 		most = min(most, nearBytes)
+	case s.plan.local:
+		most = min(most, uint64(s.plan.q.Workers)*localBytes)
 	}
 	if n <= most {
 		return s.of.Records
