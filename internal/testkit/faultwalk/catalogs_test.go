@@ -110,6 +110,7 @@ func restStore(t *testing.T) *store {
 	namespace := table.Identifier{flights.Namespace}
 	s := fileStore(t)
 	s.name, s.faults, s.uri, s.warehouse, s.vault = "rest", catalogFaults, "rest+"+proxy.URL(), os.Getenv("SHARDCAT_REST_WAREHOUSE"), s.root+"/vault"
+	s.remote = false // a copy in memory would lack what the server writes in a next run
 	s.folders = append(s.folders, s.warehouse+"/"+flights.Namespace+"/")
 	extraNamespace := table.Identifier{extra}
 	empty := func(t *testing.T) {
