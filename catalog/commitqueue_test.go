@@ -14,6 +14,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -162,7 +163,7 @@ func mergeSome(t *Table) (*CommitResult, error) {
 		}
 	}
 	if len(inputs) < 2 {
-		return nil, wait(ctx, time.Millisecond)
+		return nil, backoff.Wait(ctx, time.Millisecond)
 	}
 	paths := []string{inputs[0].Path, inputs[1].Path}
 	j, _, err := t.BeginJob(ctx, JobCompact, "", paths, anything(t))

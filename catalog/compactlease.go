@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
 )
 
 // CompactLease keeps several compactors from doing the same work on a table. See Table.LeaseForCompaction.
@@ -35,7 +36,7 @@ func (t *Table) LeaseForCompaction(ctx context.Context) (*CompactLease, error) {
 
 // keep renews the lease several times within its time.
 func (c *CompactLease) keep(ctx context.Context) {
-	for wait(ctx, compactLeaseTime/4) == nil {
+	for backoff.Wait(ctx, compactLeaseTime/4) == nil {
 		if err := c.lease.renew(ctx); err != nil && ctx.Err() == nil {
 			c.lease.table.cat.opts.Log.Warn("a lease could not be renewed; another process may take it over", "lease", c.lease.at, "error", err)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -156,7 +158,7 @@ func (c *Catalog) namespaceFor(ctx context.Context, name Name, create bool) erro
 // the work was done. Nobody else makes a table at this location; where the server chose it, a table may be that of another client. It returns the table, or
 // the error to end with.
 func (c *Catalog) settleCreate(ctx context.Context, name Name, location string, why error) (*table.Table, error) {
-	if location == "" && commitClassOf(why) != commitUnknown && !errors.Is(why, icecatalog.ErrNoSuchNamespace) {
+	if location == "" && commiterr.ClassOf(why) != commiterr.Unknown && !errors.Is(why, icecatalog.ErrNoSuchNamespace) {
 		return nil, why
 	}
 	var err error
@@ -170,7 +172,7 @@ func (c *Catalog) settleCreate(ctx context.Context, name Name, location string, 
 		case err == nil, errors.Is(err, icecatalog.ErrNoSuchTable), errors.Is(why, icecatalog.ErrTableAlreadyExists):
 			return nil, why
 		}
-		if wait(ctx, unknownPause(n)) != nil {
+		if backoff.Wait(ctx, backoff.Unknown(n)) != nil {
 			break
 		}
 	}

@@ -147,7 +147,7 @@ func (r *removal) run(ctx context.Context) (*DeleteResult, error) {
 		if err == nil || !errors.Is(err, manifest.ErrInputGone) || n == maxSearches {
 			return out, err
 		}
-		if err := wait(ctx, backoff.Rejected(n)); err != nil {
+		if err := backoff.Wait(ctx, backoff.Rejected(n)); err != nil {
 			return nil, err
 		}
 		if err := t.Refresh(ctx); err != nil {

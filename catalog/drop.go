@@ -12,6 +12,8 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
@@ -73,7 +75,7 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 		}
 	}
 	twin, err := c.nameOf(ctx, t.UUID())
-	for n := 1; err != nil && n < maxReloads && wait(ctx, unknownPause(n)) == nil; n++ { // nothing else would make up for the record
+	for n := 1; err != nil && n < maxReloads && backoff.Wait(ctx, backoff.Unknown(n)) == nil; n++ { // nothing else would make up for the record
 		twin, err = c.nameOf(ctx, t.UUID())
 	}
 	if why != nil && (err != nil || twin != nil) { // it may have been renamed
@@ -110,12 +112,12 @@ func (c *Catalog) settleDrop(ctx context.Context, t *Table, why error) error {
 		if _, gone = c.ice.LoadTable(ctx, t.name.identifier()); gone == nil {
 			return why
 		}
-		if !errors.Is(translate(gone), ErrNotFound) || wait(ctx, unknownPause(n)) != nil {
+		if !errors.Is(translate(gone), ErrNotFound) || backoff.Wait(ctx, backoff.Unknown(n)) != nil {
 			return unknown(gone)
 		}
 	}
 	names, err := c.allTables(ctx)
-	if err != nil || slices.Contains(names, t.name) || commitClassOf(why) != commitUnknown {
+	if err != nil || slices.Contains(names, t.name) || commiterr.ClassOf(why) != commiterr.Unknown {
 		return unknown(errors.Join(gone, err))
 	}
 	c.opts.Log.Warn("the response to the drop was lost; the catalog has no such table any more", "table", t.name.String(), "error", why)

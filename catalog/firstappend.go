@@ -17,6 +17,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -173,16 +175,16 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 		if sendErr == nil && meta != nil && meta.TableUUID() == uuid {
 			return made(table.New(t.name.identifier(), meta, at, t.cat.fs, t.cat.ice))
 		}
-		v := commitClassOf(sendErr)
-		doubt = doubt || v == commitUnknown
-		if !doubt && (v == commitRefused && notSent(sendErr) || v == commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr)) {
+		v := commiterr.ClassOf(sendErr)
+		doubt = doubt || v == commiterr.Unknown
+		if !doubt && (v == commiterr.Refused && commiterr.NotSent(sendErr) || v == commiterr.Later && !t.cat.attemptsLeft(send, maxSends, begin, sendErr)) {
 			if err = t.refusal(sendErr); sent {
 				err = &unproven{err}
 			}
 			return nil, nil, err
 		}
 		there, err := t.lookForCreation(ctx, doubt)
-		if err == nil && !doubt && v != commitLater && (there == nil || there.Metadata().TableUUID() != uuid) && wait(ctx, unknownPause(1)) == nil {
+		if err == nil && !doubt && v != commiterr.Later && (there == nil || there.Metadata().TableUUID() != uuid) && backoff.Wait(ctx, backoff.Unknown(1)) == nil {
 			there, err = t.lookForCreation(ctx, doubt) // for the first look may have been answered wrong, as the commit may have been
 		}
 		switch {
@@ -195,20 +197,20 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 				lost = &unproven{lost}
 			}
 			return nil, nil, lost
-		case !doubt && err == nil && (v == commitBad || v == commitRefused || v == commitGone):
+		case !doubt && err == nil && (v == commiterr.Bad || v == commiterr.Refused || v == commiterr.Gone):
 			if there, err = t.createOtherwise(ctx, sendErr); there != nil {
 				return made(there)
 			}
 			return nil, nil, err
-		case !doubt && (v == commitRefused || v == commitGone):
+		case !doubt && (v == commiterr.Refused || v == commiterr.Gone):
 			return nil, nil, &unproven{t.refusal(sendErr)}
 		case doubt && (err != nil || !t.cat.attemptsLeft(send, maxSends, begin, sendErr)):
 			return nil, nil, fmt.Errorf("%w: table not found: %w", ErrUnknownOutcome, errors.Join(sendErr, err))
-		case err != nil || v != commitLater && !t.cat.attemptsLeft(send, maxSends, begin, sendErr):
+		case err != nil || v != commiterr.Later && !t.cat.attemptsLeft(send, maxSends, begin, sendErr):
 			return nil, nil, &unproven{fmt.Errorf("%w: %w", ErrConflict, errors.Join(sendErr, err))}
 		}
-		sent = sent || v != commitLater
-		if err := wait(ctx, max(unknownPause(send), requestedPause(sendErr))); err != nil {
+		sent = sent || v != commiterr.Later
+		if err := backoff.Wait(ctx, max(backoff.Unknown(send), commiterr.RequestedPause(sendErr))); err != nil {
 			switch {
 			case doubt:
 				err = fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
@@ -224,8 +226,8 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 // its first rows: Glue, S3 Tables and others know no such commit. The rows are then delivered to that table. It returns the table of the refused commit if
 // that was carried out all the same.
 func (t *Table) createOtherwise(ctx context.Context, why error) (*table.Table, error) {
-	known := (*commitError)(nil)
-	if !isREST(t.cat.opts.URI) || !errors.As(why, &known) || !slices.Contains(noFirstCommit, known.status) || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
+	known := (*commiterr.Error)(nil)
+	if !isREST(t.cat.opts.URI) || !errors.As(why, &known) || !slices.Contains(noFirstCommit, known.Status) || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
 		return nil, t.notCreated(ctx, t.refusal(why))
 	}
 	created, err := t.cat.Create(ctx, t.name, t.creation.options)
@@ -270,7 +272,7 @@ var noFirstCommit = []int{http.StatusBadRequest, http.StatusNotFound, http.Statu
 func (t *Table) lookForCreation(ctx context.Context, doubt bool) (*table.Table, error) {
 	asked, ctx := ctx, context.WithoutCancel(ctx)
 	begin, err := time.Now(), error(nil)
-	for n := 1; n == 1 || t.cat.attemptsLeft(n-1, maxReloads, begin, err) && wait(asked, unknownPause(n-1)) == nil; n++ {
+	for n := 1; n == 1 || t.cat.attemptsLeft(n-1, maxReloads, begin, err) && backoff.Wait(asked, backoff.Unknown(n-1)) == nil; n++ {
 		var there *table.Table
 		there, err = t.cat.ice.LoadTable(ctx, t.name.identifier())
 		missing := errors.Is(err, icecatalog.ErrNoSuchTable) || errors.Is(err, icecatalog.ErrNoSuchNamespace)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
 )
 
 // identityProperty of a namespace has the first UUID of its catalog, or several with commas between them. Each one that is added later has a property
@@ -117,7 +118,7 @@ func (c *Catalog) listedProperties(ctx context.Context, name string) (iceberg.Pr
 		if !slices.Contains(names, name) {
 			return nil, nil
 		}
-		if n == identityReads || wait(ctx, unknownPause(n)) != nil {
+		if n == identityReads || backoff.Wait(ctx, backoff.Unknown(n)) != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +172,7 @@ func (c *Catalog) ensureIdentity(ctx context.Context, namespace string) (string,
 		return "", err
 	}
 	id, err := read()
-	for n := 1; id == "" && err == nil && n < identityReads && wait(ctx, unknownPause(n)) == nil; n++ {
+	for n := 1; id == "" && err == nil && n < identityReads && backoff.Wait(ctx, backoff.Unknown(n)) == nil; n++ {
 		id, err = read()
 	}
 	return id, err

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 	"github.com/shardcat/shardcat/catalog/internal/restsettings"
 	"github.com/shardcat/shardcat/catalog/internal/vended"
@@ -55,7 +56,7 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 	ice, err := rest.NewCatalog(ctx, CatalogName, below.Catalog.String(), opts...)
 	if err != nil {
 		below.CloseIdleConnections()
-		if isOutage(err) || errors.Is(err, resthttp.ErrTimeout) || errors.Is(err, rest.ErrServiceUnavailable) || errors.Is(err, rest.ErrServerError) {
+		if commiterr.IsOutage(err) || errors.Is(err, resthttp.ErrTimeout) || errors.Is(err, rest.ErrServiceUnavailable) || errors.Is(err, rest.ErrServerError) {
 			err = errors.Join(ErrUnreachable, err)
 		}
 		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
@@ -119,12 +120,12 @@ func (c *Catalog) register(ctx context.Context, name Name, at string) error {
 		return nil
 	}
 	there, loadErr := c.ice.LoadTable(context.WithoutCancel(ctx), name.identifier())
-	switch class := commitClassOf(err); {
+	switch class := commiterr.ClassOf(err); {
 	case loadErr == nil && c.follows(ctx, there, at):
 		return nil
 	case loadErr == nil && !errors.Is(translate(err), ErrExists):
 		return fmt.Errorf("%w: %w", ErrExists, translate(err))
-	case loadErr == nil, errors.Is(loadErr, icecatalog.ErrNoSuchTable) && class != commitUnknown:
+	case loadErr == nil, errors.Is(loadErr, icecatalog.ErrNoSuchTable) && class != commiterr.Unknown:
 		return translate(err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(translate(err), loadErr))

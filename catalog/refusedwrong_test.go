@@ -17,13 +17,14 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 )
 
 // TestRefusedBehindAWrongState: a gateway refuses what its server has carried out, and one of the loads that follow returns the state of before, or no
 // table. Nothing that the commit refers to is deleted.
 func TestRefusedBehindAWrongState(t *testing.T) {
-	local := &commitError{class: commitRefused, local: true, err: errors.New("not sent")}
-	later := &commitError{class: commitLater, local: true, err: errors.New("slow down")}
+	local := &commiterr.Error{Class: commiterr.Refused, Local: true, Err: errors.New("not sent")}
+	later := &commiterr.Error{Class: commiterr.Later, Local: true, Err: errors.New("slow down")}
 	for what, change := range changesOfRows {
 		for name, answers := range map[string][]error{
 			"403": {rest.ErrForbidden}, "400": {rest.ErrBadRequest}, "404": {icecatalog.ErrNoSuchTable}, "409": {table.ErrCommitFailed},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/internal/httptransport"
 )
 
@@ -109,15 +110,15 @@ func (s *commitResponse) classify(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.sent && isOutage(err):
-		return &commitError{class: commitLater, local: true, err: err}
+	case !s.sent && commiterr.IsOutage(err):
+		return &commiterr.Error{Class: commiterr.Later, Local: true, Err: err}
 	case !s.sent && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded), errors.Is(err, httptransport.ErrRedirect):
-		return &commitError{class: commitRefused, local: true, err: err}
+		return &commiterr.Error{Class: commiterr.Refused, Local: true, Err: err}
 	case s.status == 0:
 		return err
 	}
 	if s.status >= 400 {
 		err = fmt.Errorf("%d %s: %w", s.status, http.StatusText(s.status), err)
 	}
-	return &commitError{class: statusClass(s.status, s.proper), after: s.after, status: s.status, err: err}
+	return &commiterr.Error{Class: commiterr.OfStatus(s.status, s.proper), After: s.after, Status: s.status, Err: err}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 )
 
@@ -47,7 +49,7 @@ func (r sqlReads) do(ctx context.Context, read func(context.Context) error) erro
 		if err == nil && told && r.recovered != nil {
 			r.recovered(time.Since(begin))
 		}
-		if err == nil || ctx.Err() != nil || silent >= maxSilent || silent == 0 && !isOutage(err) {
+		if err == nil || ctx.Err() != nil || silent >= maxSilent || silent == 0 && !commiterr.IsOutage(err) {
 			return err
 		}
 		pause := rand.N(min(10*time.Second, 100*time.Millisecond<<min(n, 16)))
@@ -58,7 +60,7 @@ func (r sqlReads) do(ctx context.Context, read func(context.Context) error) erro
 			told = true
 			r.waiting(err, begin.Add(r.budget))
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := backoff.Wait(ctx, pause); err != nil {
 			return err
 		}
 	}

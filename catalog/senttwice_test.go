@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 )
 
 // TestCommitSentTwiceAroundARename: a statement that moves a table on, and comes a second time after the table got another name, deletes no metadata file that
@@ -18,7 +20,7 @@ func TestCommitSentTwiceAroundARename(t *testing.T) {
 	if _, err := c.Rename(ctx, tableName, renamed); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.sql.move(ctx, tableName.identifier(), before, tbl.MetadataLocation()); commitClassOf(err) != commitUnknown {
+	if err := c.sql.move(ctx, tableName.identifier(), before, tbl.MetadataLocation()); commiterr.ClassOf(err) != commiterr.Unknown {
 		t.Errorf("%v, want an unknown outcome", err)
 	}
 	back, err := g.open(nil, nil).Load(ctx, renamed)

@@ -10,6 +10,9 @@ import (
 
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 )
 
 // request is a change of a table that is sent to the catalog until its outcome is known.
@@ -47,7 +50,7 @@ const (
 
 // attemptsLeft reports whether something may be tried again after n tries since begin, the last of which ended with err.
 func (c *Catalog) attemptsLeft(n, limit int, begin time.Time, err error) bool {
-	return n < limit || isOutage(err) && time.Since(begin) < cmp.Or(c.opts.RetryBudget, defaultRetryBudget)
+	return n < limit || commiterr.IsOutage(err) && time.Since(begin) < cmp.Or(c.opts.RetryBudget, defaultRetryBudget)
 }
 
 // settle sends a request until its outcome is known. No errors: the change is committed, and the table is at a state that contains it.
@@ -66,20 +69,20 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 			t.takeOver(ctx, meta, at)
 			return nil, nil
 		}
-		v := commitClassOf(sendErr)
-		doubt = doubt || v == commitUnknown
+		v := commiterr.ClassOf(sendErr)
+		doubt = doubt || v == commiterr.Unknown
 		switch {
-		case !doubt && v == commitRefused && notSent(sendErr), !doubt && v == commitLater && !t.cat.attemptsLeft(n, maxSends, begin, sendErr):
+		case !doubt && v == commiterr.Refused && commiterr.NotSent(sendErr), !doubt && v == commiterr.Later && !t.cat.attemptsLeft(n, maxSends, begin, sendErr):
 			if err = t.refusal(sendErr); gone > 0 {
 				err = &unproven{err}
 			}
 			return nil, err
-		case !doubt && v == commitLater:
+		case !doubt && v == commiterr.Later:
 		default:
 			if done, rejected, err := t.decide(ctx, r, v, doubt, sendErr); done || rejected != nil || err != nil {
 				return rejected, err
 			}
-			if v == commitGone {
+			if v == commiterr.Gone {
 				gone++
 			}
 			if !doubt && gone == maxGone {
@@ -89,7 +92,7 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 				return nil, t.exhausted(doubt, sendErr)
 			}
 		}
-		if err := wait(ctx, max(unknownPause(n), requestedPause(sendErr))); err != nil {
+		if err := backoff.Wait(ctx, max(backoff.Unknown(n), commiterr.RequestedPause(sendErr))); err != nil {
 			switch {
 			case doubt:
 				err = fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(err, sendErr))
@@ -102,11 +105,11 @@ func (t *Table) settle(ctx context.Context, r request) (rejected, err error) {
 }
 
 // decide reads the table to find out what became of a request. Neither done, nor rejected, nor an error: it is to be sent again.
-func (t *Table) decide(ctx context.Context, r request, v commitClass, doubt bool, sendErr error) (done bool, rejected, err error) {
+func (t *Table) decide(ctx context.Context, r request, v commiterr.Class, doubt bool, sendErr error) (done bool, rejected, err error) {
 	state := t.look(ctx)
-	if state.err == nil && !doubt && (v == commitRefused || v == commitBad) && !r.done(t.ice.Metadata()) && !notSent(sendErr) {
+	if state.err == nil && !doubt && (v == commiterr.Refused || v == commiterr.Bad) && !r.done(t.ice.Metadata()) && !commiterr.NotSent(sendErr) {
 		// A gateway may refuse what its server has carried out, and the state may be of before: two responses may be wrong in a row.
-		if wait(ctx, unknownPause(1)) == nil {
+		if backoff.Wait(ctx, backoff.Unknown(1)) == nil {
 			state = t.look(ctx)
 		} else {
 			state.err = context.Cause(ctx)
@@ -115,7 +118,7 @@ func (t *Table) decide(ctx context.Context, r request, v commitClass, doubt bool
 	switch {
 	case state.err == nil && r.done(t.ice.Metadata()):
 		return true, nil, nil
-	case !doubt && v == commitRefused:
+	case !doubt && v == commiterr.Refused:
 		if err = t.refusal(sendErr); state.err != nil {
 			err = &unproven{err}
 		}
@@ -124,22 +127,22 @@ func (t *Table) decide(ctx context.Context, r request, v commitClass, doubt bool
 		return false, nil, t.moved(state, v, doubt, sendErr)
 	case state.err == nil && t.outdated(r.requirements):
 		return false, cmp.Or(sendErr, errNoChange), nil
-	case doubt && (state.err != nil || v == commitRefused || v == commitBad):
+	case doubt && (state.err != nil || v == commiterr.Refused || v == commiterr.Bad):
 		return false, nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.Join(sendErr, state.err))
 	case doubt:
 		return false, nil, nil
-	case v == commitBad && state.err != nil:
+	case v == commiterr.Bad && state.err != nil:
 		return false, nil, &unproven{t.refusal(sendErr)}
-	case v == commitBad:
+	case v == commiterr.Bad:
 		return false, nil, t.refusal(sendErr)
-	case state.err != nil && notSent(sendErr):
+	case state.err != nil && commiterr.NotSent(sendErr):
 		return false, nil, fmt.Errorf("%w: nothing was committed: %w", ErrConflict, errors.Join(sendErr, state.err))
 	case state.err != nil:
 		return false, nil, &unproven{fmt.Errorf("%w: %w", ErrConflict, errors.Join(sendErr, state.err))}
-	case v == commitConflict:
+	case v == commiterr.Conflict:
 		return false, &unproven{sendErr}, nil
 	}
-	return false, nil, nil // commitGone, but the table is there
+	return false, nil, nil // commiterr.Gone, but the table is there
 }
 
 // exhausted is the error of a request that was sent often enough.
@@ -152,14 +155,14 @@ func (t *Table) exhausted(doubt bool, sendErr error) error {
 
 // refusal is the error of a change that was not committed, for a reason that another attempt does not change.
 func (t *Table) refusal(why error) error {
-	known := (*commitError)(nil)
+	known := (*commiterr.Error)(nil)
 	errors.As(why, &known)
 	switch {
-	case errors.Is(why, table.ErrInvalidMetadata), known != nil && known.invalid:
+	case errors.Is(why, table.ErrInvalidMetadata), known != nil && known.Invalid:
 		return t.refused(why)
 	case errors.Is(why, icecatalog.ErrNoSuchTable), errors.Is(why, icecatalog.ErrNoSuchNamespace):
 		return fmt.Errorf("nothing was committed: %w", translate(why))
-	case known != nil && known.local:
+	case known != nil && known.Local:
 		return fmt.Errorf("nothing was committed: %w", why)
 	}
 	return fmt.Errorf("%w; nothing was committed: %w", ErrRefused, why)
@@ -188,7 +191,7 @@ type state struct {
 func (t *Table) look(ctx context.Context) state {
 	asked, ctx := ctx, context.WithoutCancel(ctx)
 	begin, err := time.Now(), error(nil)
-	for n := 1; n == 1 || t.cat.attemptsLeft(n-1, maxReloads, begin, err) && wait(asked, unknownPause(n-1)) == nil; n++ {
+	for n := 1; n == 1 || t.cat.attemptsLeft(n-1, maxReloads, begin, err) && backoff.Wait(asked, backoff.Unknown(n-1)) == nil; n++ {
 		var there *table.Table
 		there, err = t.cat.ice.LoadTable(ctx, t.name.identifier())
 		switch err = translate(err); {
@@ -238,7 +241,7 @@ func (t *Table) lookElsewhere(ctx context.Context, why error) state {
 }
 
 // moved is the error of a change to a table that is no longer under its name.
-func (t *Table) moved(s state, v commitClass, doubt bool, sendErr error) error {
+func (t *Table) moved(s state, v commiterr.Class, doubt bool, sendErr error) error {
 	where, class := "it was dropped, or renamed", ErrNotFound
 	switch {
 	case s.renamed:
@@ -250,7 +253,7 @@ func (t *Table) moved(s state, v commitClass, doubt bool, sendErr error) error {
 		return fmt.Errorf("%w: %s: %w", ErrUnknownOutcome, where, errors.Join(sendErr, s.err))
 	}
 	err := fmt.Errorf("%w: %s: %w", class, where, errors.Join(sendErr, s.err))
-	if s.gone && !notSent(sendErr) { // a dropped table's files are collected with it
+	if s.gone && !commiterr.NotSent(sendErr) { // a dropped table's files are collected with it
 		return &unproven{err}
 	}
 	return err

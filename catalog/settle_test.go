@@ -11,6 +11,8 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 )
 
 // afterCommit lets something happen after each commit request, and takes part in the loads that follow.
@@ -209,8 +211,8 @@ func TestRefusals(t *testing.T) {
 		for name, c := range map[string]struct{ answer, want error }{
 			"400": {rest.ErrBadRequest, ErrRefused}, "401": {rest.ErrUnauthorized, ErrRefused}, "403": {rest.ErrForbidden, ErrRefused},
 			"404": {icecatalog.ErrNoSuchTable, ErrRefused}, "501": {iceberg.ErrNotImplemented, ErrRefused},
-			"invalid": {&commitError{class: commitRefused, local: true, invalid: true, err: errors.New("no such column")}, ErrInvalid},
-			"429":     {&commitError{class: commitLater, err: errors.New("slow down")}, ErrRefused},
+			"invalid": {&commiterr.Error{Class: commiterr.Refused, Local: true, Invalid: true, Err: errors.New("no such column")}, ErrInvalid},
+			"429":     {&commiterr.Error{Class: commiterr.Later, Err: errors.New("slow down")}, ErrRefused},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()

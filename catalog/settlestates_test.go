@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -73,28 +74,28 @@ func TestOlderStates(t *testing.T) {
 
 // TestMovedTables: what the error of a change to a table that is not under its name leaves open.
 func TestMovedTables(t *testing.T) {
-	sent, local := errLost, &commitError{class: commitRefused, local: true, err: errLost}
+	sent, local := errLost, &commiterr.Error{Class: commiterr.Refused, Local: true, Err: errLost}
 	for _, c := range []struct {
 		name    string
 		state   state
-		v       commitClass
+		v       commiterr.Class
 		doubt   bool
 		send    error
 		want    error
 		open    bool // nothing may be deleted
 		unknown bool
 	}{
-		{"gone after an unknown outcome", state{gone: true, err: ErrNotFound}, commitUnknown, true, sent, ErrUnknownOutcome, true, true},
-		{"gone, an unknown outcome before", state{gone: true, err: ErrNotFound}, commitGone, true, sent, ErrUnknownOutcome, true, true},
-		{"renamed after an unknown outcome", state{renamed: true}, commitConflict, true, sent, ErrUnknownOutcome, true, true},
-		{"gone, as the catalog answered", state{gone: true, err: ErrNotFound}, commitGone, false, sent, ErrNotFound, true, false},
-		{"gone, another has its name", state{gone: true, err: errOtherTable}, commitGone, false, sent, ErrConflict, true, false},
-		{"gone after a conflict", state{gone: true, err: ErrNotFound}, commitConflict, false, sent, ErrNotFound, true, false},
-		{"another has its name after a conflict", state{gone: true, err: errOtherTable}, commitConflict, false, sent, ErrConflict, true, false},
-		{"gone, nothing was sent", state{gone: true, err: ErrNotFound}, commitRefused, false, local, ErrNotFound, false, false},
-		{"renamed, the catalog has none of the name", state{renamed: true}, commitGone, false, sent, ErrNotFound, false, false},
-		{"renamed after a conflict", state{renamed: true}, commitConflict, false, sent, ErrNotFound, false, false},
-		{"renamed, nothing was sent", state{renamed: true}, commitRefused, false, local, ErrNotFound, false, false},
+		{"gone after an unknown outcome", state{gone: true, err: ErrNotFound}, commiterr.Unknown, true, sent, ErrUnknownOutcome, true, true},
+		{"gone, an unknown outcome before", state{gone: true, err: ErrNotFound}, commiterr.Gone, true, sent, ErrUnknownOutcome, true, true},
+		{"renamed after an unknown outcome", state{renamed: true}, commiterr.Conflict, true, sent, ErrUnknownOutcome, true, true},
+		{"gone, as the catalog answered", state{gone: true, err: ErrNotFound}, commiterr.Gone, false, sent, ErrNotFound, true, false},
+		{"gone, another has its name", state{gone: true, err: errOtherTable}, commiterr.Gone, false, sent, ErrConflict, true, false},
+		{"gone after a conflict", state{gone: true, err: ErrNotFound}, commiterr.Conflict, false, sent, ErrNotFound, true, false},
+		{"another has its name after a conflict", state{gone: true, err: errOtherTable}, commiterr.Conflict, false, sent, ErrConflict, true, false},
+		{"gone, nothing was sent", state{gone: true, err: ErrNotFound}, commiterr.Refused, false, local, ErrNotFound, false, false},
+		{"renamed, the catalog has none of the name", state{renamed: true}, commiterr.Gone, false, sent, ErrNotFound, false, false},
+		{"renamed after a conflict", state{renamed: true}, commiterr.Conflict, false, sent, ErrNotFound, false, false},
+		{"renamed, nothing was sent", state{renamed: true}, commiterr.Refused, false, local, ErrNotFound, false, false},
 	} {
 		err := (&Table{name: tableName}).moved(c.state, c.v, c.doubt, c.send)
 		if !errors.Is(err, c.want) || mayBeCommitted(err) != c.open || errors.Is(err, ErrUnknownOutcome) != c.unknown {

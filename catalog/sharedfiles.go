@@ -18,6 +18,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
@@ -99,7 +100,7 @@ func (c *Catalog) registeredNow(ctx context.Context) ([]registeredTable, error) 
 		if err != nil || len(missing) == 0 || n > maxReloads {
 			return out, err
 		}
-		if err := wait(ctx, missingPause); err != nil {
+		if err := backoff.Wait(ctx, missingPause); err != nil {
 			return nil, err
 		}
 	}

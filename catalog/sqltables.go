@@ -20,6 +20,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
@@ -264,31 +265,31 @@ func creates(requirements []table.Requirement) bool {
 
 // unsent is the error of a change that ended before the database got it.
 func unsent(err error) error {
-	class := commitRefused
+	class := commiterr.Refused
 	switch blobio.Class(err) {
 	case blobio.ErrTransient, blobio.ErrThrottled, blobio.ErrUnknown:
-		class = commitLater
+		class = commiterr.Later
 	}
 	if errors.Is(err, icecatalog.ErrNoSuchTable) {
-		class = commitGone
+		class = commiterr.Gone
 	}
-	return &commitError{class: class, local: true, err: err}
+	return &commiterr.Error{Class: class, Local: true, Err: err}
 }
 
 // changed applies updates to base if the current state (nil for no table) meets the requirements.
 func changed(current, base table.Metadata, at string, requirements []table.Requirement, updates []table.Update) (table.Metadata, error) {
 	for _, r := range requirements {
 		if err := r.Validate(current); err != nil {
-			return nil, &commitError{class: commitConflict, local: true, err: err}
+			return nil, &commiterr.Error{Class: commiterr.Conflict, Local: true, Err: err}
 		}
 	}
 	next, err := table.UpdateTableMetadata(base, updates, at)
 	if err != nil {
-		return nil, &commitError{class: commitRefused, local: true, invalid: true, err: err}
+		return nil, &commiterr.Error{Class: commiterr.Refused, Local: true, Invalid: true, Err: err}
 	}
 	if lost := lostRef(current, next, updates); lost != "" {
 		err := fmt.Errorf("requirement failed: %q refers to a snapshot that the change removes", lost)
-		return nil, &commitError{class: commitConflict, local: true, err: err}
+		return nil, &commiterr.Error{Class: commiterr.Conflict, Local: true, Err: err}
 	}
 	return next, nil
 }
@@ -336,10 +337,10 @@ func (c *sqlTables) point(ctx context.Context, ident table.Identifier, from, to 
 	// A statement that a driver or a proxy sent twice finds nothing to move the second time.
 	switch at, err := c.location(ctx, ident); {
 	case err == nil && at == to:
-		return false, &commitError{class: commitUnknown, err: lost}
+		return false, &commiterr.Error{Class: commiterr.Unknown, Err: lost}
 	case errors.Is(err, icecatalog.ErrNoSuchTable): // dropped, or renamed after the first of two
 		if named, err := c.names(ctx, to); named || err != nil {
-			return false, &commitError{class: commitUnknown, err: errors.Join(lost, err)}
+			return false, &commiterr.Error{Class: commiterr.Unknown, Err: errors.Join(lost, err)}
 		}
 	case err != nil:
 		return false, errors.Join(lost, err)
@@ -445,18 +446,18 @@ func databaseError(err error) error {
 	if lite := (*sqlite.Error)(nil); errors.As(err, &lite) {
 		switch lite.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			return &commitError{class: commitLater, local: true, err: err}
+			return &commiterr.Error{Class: commiterr.Later, Local: true, Err: err}
 		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL,
 			sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_NOTADB:
-			return &commitError{class: commitRefused, local: true, err: err}
+			return &commiterr.Error{Class: commiterr.Refused, Local: true, Err: err}
 		}
 	}
 	if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Severity == "ERROR" && len(pg.Code) == 5 {
 		switch pg.Code[:2] {
 		case "40", "55": // serialization failures and locks
-			return &commitError{class: commitLater, local: true, err: err}
+			return &commiterr.Error{Class: commiterr.Later, Local: true, Err: err}
 		case "22", "23", "25", "28", "42", "54":
-			return &commitError{class: commitRefused, local: true, err: err}
+			return &commiterr.Error{Class: commiterr.Refused, Local: true, Err: err}
 		}
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -82,7 +83,7 @@ func (t *Table) send(ctx context.Context, requirements []table.Requirement, upda
 		return nil, "", errors.Join(err, stageErr)
 	}
 	meta, at, err = t.cat.ice.CommitTable(ctx, t.name.identifier(), slices.Concat(requirements, carrier.Requirements), slices.Concat(updates, carrier.Updates))
-	if notSent(err) || errors.Is(err, table.ErrInvalidMetadata) { // a refusal may be that of a gateway whose server carried the change out
+	if commiterr.NotSent(err) || errors.Is(err, table.ErrInvalidMetadata) { // a refusal may be that of a gateway whose server carried the change out
 		t.discard(ctx, carrier)
 	}
 	return meta, at, err

@@ -18,6 +18,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/vended"
 )
 
@@ -157,7 +158,7 @@ func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (ice
 	db, err := sql.Open("pgx", uri)
 	reads := readsOf(o, identity)
 	if err == nil {
-		if err = reads.do(ctx, db.PingContext); err != nil && isOutage(err) {
+		if err = reads.do(ctx, db.PingContext); err != nil && commiterr.IsOutage(err) {
 			return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", identity, &unreachable{strings.ReplaceAll(err.Error(), uri, identity)}), db.Close())
 		}
 	}

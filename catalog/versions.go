@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/backoff"
 )
 
 // A note that changes has versions: objects <notes>/<number>.json, of which the highest number counts. Objects are created and never
@@ -45,7 +46,7 @@ func (c *Catalog) putVersion(ctx context.Context, notes string, record func() (a
 		case err != nil && !errors.Is(err, blobio.ErrExists):
 			return err
 		}
-		if err := wait(ctx, unknownPause(n+1)); err != nil {
+		if err := backoff.Wait(ctx, backoff.Unknown(n+1)); err != nil {
 			return err
 		}
 	}

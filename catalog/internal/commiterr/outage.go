@@ -1,4 +1,4 @@
-package catalog
+package commiterr
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// isOutage reports whether an error of a catalog is one that passes by itself: its server or database is away, or is starting or stopping.
-func isOutage(err error) bool {
+// IsOutage reports whether an error of a catalog is one that passes by itself: its server or database is away, or is starting or stopping.
+func IsOutage(err error) bool {
 	if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) {
 		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") || strings.HasPrefix(pg.Code, "57")
 	}
