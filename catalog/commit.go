@@ -9,7 +9,9 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -297,11 +299,11 @@ func findJob(meta table.Metadata, branch, id string) *table.Snapshot {
 // commitTable sends a change to the catalog after its manifests were read back: where this process writes the metadata file, at the same
 // time.
 func (c *Catalog) commitTable(ctx context.Context, ident table.Identifier, staged *manifest.Staged, later *metadataio.ReadBacks) (table.Metadata, string, error) {
-	if own, ok := c.ice.(*sqlTables); ok {
-		return own.commitAfter(ctx, ident, staged.Requirements, staged.Updates, later)
+	if own, ok := c.ice.(*sqlcat.Tables); ok {
+		return own.CommitAfter(ctx, ident, staged.Requirements, staged.Updates, later)
 	}
 	if err := later.Do(ctx); err != nil {
-		return nil, "", unsent(err)
+		return nil, "", commiterr.Unsent(err)
 	}
 	return c.ice.CommitTable(ctx, ident, staged.Requirements, staged.Updates)
 }

@@ -40,7 +40,7 @@ func TestNoDropOfAnOldCatalog(t *testing.T) {
 			ingest(t, tbl, IngestOptions{}, rows(10*i, 10))
 		}
 		last := tbl.MetadataLocation()
-		if _, err := c.sql.point(ctx, tableName.identifier(), last, old); err != nil {
+		if _, err := c.sql.Point(ctx, tableName.identifier(), last, old); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Drop(ctx, tableName); err != nil {

@@ -165,7 +165,7 @@ func (c *Catalog) metadataIsGone(ctx context.Context, name Name) (bool, error) {
 	if c.sql == nil {
 		return false, nil
 	}
-	at, err := c.sql.location(ctx, name.identifier())
+	at, err := c.sql.Location(ctx, name.identifier())
 	if err == nil {
 		at, err = c.metadata.Mount(ctx, metadataio.Canonical(at))
 	}

@@ -200,3 +200,16 @@ func TestGroundUnderUs(t *testing.T) {
 		}
 	})
 }
+
+// inDatabase runs a statement in the database of a catalog, which is SQLite's.
+func inDatabase(t *testing.T, c *Catalog, statement string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(c.opts.URI, "sqlite:")+"?_pragma=busy_timeout(30000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}

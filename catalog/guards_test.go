@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -447,16 +448,13 @@ func TestRejectedAttemptsLeaveNothing(t *testing.T) {
 	g, ctx := newGround(t), context.Background()
 	c := g.open(nil, nil)
 	tbl := g.create(c)
-	stale := tbl.MetadataLocation()
-	if _, err := appendFake(tbl, "", 1); err != nil {
-		t.Fatal(err)
-	}
-	tables := c.ice.(*sqlTables)
-	late, err := tables.write(ctx, tbl.ice.Metadata(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tables.move(ctx, tableName.identifier(), stale, late); !errors.Is(err, table.ErrCommitFailed) {
+	meanwhile := metadataio.NewReadBacks(c.metadata)
+	meanwhile.Add(func(context.Context, *blobio.Client) error {
+		_, err := appendFake(tbl, "", 1)
+		return err
+	})
+	_, late, err := c.sql.CommitAfter(ctx, tableName.identifier(), nil, []table.Update{table.NewSetPropertiesUpdate(iceberg.Properties{"a": "b"})}, meanwhile)
+	if !errors.Is(err, table.ErrCommitFailed) || late == "" {
 		t.Errorf("a commit on an old state: %v", err)
 	}
 	if _, err := c.metadata.Stat(ctx, late); !errors.Is(err, blobio.ErrNotFound) {

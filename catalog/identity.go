@@ -86,7 +86,7 @@ func splitIdentities(value string) []string {
 // identityProperties are the properties of the namespaces that have UUIDs, by namespace.
 func (c *Catalog) identityProperties(ctx context.Context) (all map[string]map[string]string, err error) {
 	if c.sql != nil {
-		return c.sql.identityProperties(ctx)
+		return c.sql.PropertiesNamed(ctx, identityProperty)
 	}
 	names, err := c.Namespaces(ctx)
 	if err != nil {
@@ -192,7 +192,7 @@ func (c *Catalog) namespaceProperties(ctx context.Context, ident []string) (iceb
 // addIdentity gives a namespace without an identity one.
 func (c *Catalog) addIdentity(ctx context.Context, ident, ids []string) error {
 	if c.sql != nil {
-		return c.sql.addIdentity(ctx, ident, strings.Join(ids, ","))
+		return c.sql.AddProperty(ctx, ident, identityProperty, strings.Join(ids, ","))
 	}
 	added := iceberg.Properties{}
 	for _, id := range ids {
@@ -252,38 +252,6 @@ func (c *Catalog) keepIdentities(ctx context.Context, namespace string) error {
 
 // identityTime is the form of the time of a UUID, in the order of its text.
 const identityTime = "2006-01-02T15:04:05.000000000Z"
-
-// identityProperties are the properties of the catalog's identity, for each namespace that has any.
-func (c *sqlTables) identityProperties(ctx context.Context) (of map[string]map[string]string, err error) {
-	err = c.reads.do(ctx, func(ctx context.Context) error {
-		of = map[string]map[string]string{}
-		rows, err := c.db.QueryContext(ctx, c.spelled("SELECT namespace, property_key, property_value FROM iceberg_namespace_properties"+
-			" WHERE catalog_name = $1 AND (property_key = $2 OR property_key LIKE $3) AND property_value IS NOT NULL"), CatalogName, identityProperty, identityProperty+".%")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var namespace, key, value string
-			if err := rows.Scan(&namespace, &key, &value); err != nil {
-				return err
-			}
-			if of[namespace] == nil {
-				of[namespace] = map[string]string{}
-			}
-			of[namespace][key] = value
-		}
-		return rows.Err()
-	})
-	return of, err
-}
-
-// addIdentity adds the property to a namespace unless it has it.
-func (c *sqlTables) addIdentity(ctx context.Context, ident []string, id string) error {
-	_, err := c.exec(ctx, "INSERT INTO iceberg_namespace_properties (catalog_name, namespace, property_key, property_value)"+
-		" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", CatalogName, join(ident), identityProperty, id)
-	return err
-}
 
 // isOwner reports whether the record of a vault folder names this catalog.
 func (c *Catalog) isOwner(ctx context.Context, there *Owner) (bool, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/catalog/internal/vended"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
@@ -99,7 +100,7 @@ type Catalog struct {
 	// queue of the writers of a table, nil if the catalog can't keep one.
 	queue commitqueue.Queue
 	// sql is the catalog where it is an SQL database, without what icebergaccess.Wrap put around it.
-	sql   *sqlTables
+	sql   *sqlcat.Tables
 	known registeredTables
 	// claimed are the vault folders, by table, that were found to be this catalog's own.
 	claimed   sync.Map
@@ -246,10 +247,10 @@ func (c *Catalog) connect(ctx context.Context) error {
 	c.registrar, _ = ice.(registrar)
 	store := metadataio.NewStore(c.metadata, cmp.Or(c.opts.MetadataCache, metadataio.DefaultCache), c.opts.metadataMemory())
 	c.fs = store.FS
-	if tables, ok := ice.(*sqlTables); ok {
-		ice, c.sql = tables.useIO(store.FS), tables
+	if tables, ok := ice.(*sqlcat.Tables); ok {
+		ice, c.sql = tables.UseIO(store.FS), tables
 		if c.opts.wrap == nil {
-			c.queue = commitqueue.NewSQL(tables.db, tables.spelled)
+			c.queue = tables.Queue()
 		}
 	} else {
 		if c.opts.wrap == nil {

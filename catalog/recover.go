@@ -187,7 +187,7 @@ func (c *Catalog) withdraw(ctx context.Context, r *recovered) error {
 		return errors.Join(stays, mountErr)
 	}
 	if c.sql != nil {
-		err = c.sql.dropAt(ctx, r.name.identifier(), there.MetadataLocation())
+		err = c.sql.DropAt(ctx, r.name.identifier(), there.MetadataLocation())
 	} else {
 		err = c.ice.DropTable(ctx, r.name.identifier())
 	}
@@ -203,7 +203,7 @@ func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, 
 	if c.sql == nil {
 		return false, nil
 	}
-	was, err := c.sql.location(ctx, name.identifier())
+	was, err := c.sql.Location(ctx, name.identifier())
 	switch {
 	case errors.Is(err, icecatalog.ErrNoSuchTable):
 		return false, nil
@@ -220,7 +220,7 @@ func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, 
 	case path.Dir(metadataio.CanonicalURL(lost)) != path.Dir(metadataio.CanonicalURL(at)):
 		return false, fmt.Errorf("%w: its metadata file %s does not exist, and %s is not in the same folder: it may belong to another table", ErrUnsafe, was, at)
 	}
-	if _, err := c.sql.point(ctx, name.identifier(), was, at); err != nil {
+	if _, err := c.sql.Point(ctx, name.identifier(), was, at); err != nil {
 		return false, translate(err)
 	}
 	c.opts.Log.Warn("the current metadata file of a table was lost; an older one has taken its place, and commits between the two are gone", "table", name.String(),

@@ -555,7 +555,7 @@ func (c *Catalog) advance(ctx context.Context, name Name, from string, last meta
 	if c.sql == nil {
 		return "", fmt.Errorf("table %s: %w: the catalog has an older state (%s); drop the name, then: shardcat table recover %s", name, ErrConflict, path.Base(from), last.at)
 	}
-	if _, err := c.sql.point(ctx, name.identifier(), from, last.at); err != nil {
+	if _, err := c.sql.Point(ctx, name.identifier(), from, last.at); err != nil {
 		return "", fmt.Errorf("table %s: %w", name, translate(err))
 	}
 	return AdvancedTable, nil

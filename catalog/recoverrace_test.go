@@ -148,7 +148,7 @@ func TestWithdrawnTwins(t *testing.T) {
 	tbl := g.create(catalog)
 	first := tbl.MetadataLocation()
 	ingest(t, tbl, IngestOptions{}, rows(0, 10))
-	if err := catalog.sql.dropAt(ctx, tableName.identifier(), first); !errors.Is(err, table.ErrCommitFailed) {
+	if err := catalog.sql.DropAt(ctx, tableName.identifier(), first); !errors.Is(err, table.ErrCommitFailed) {
 		t.Errorf("dropped at an older state: %v", err)
 	}
 }

@@ -69,11 +69,18 @@ const (
 // table without a readable metadata file is listed by its name and the location of that file alone.
 func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 	if c.sql != nil {
-		rows, err := c.sql.rows(ctx)
+		rows, err := c.sql.Rows(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return c.registeredAt(ctx, rows)
+		out := make([]registeredTable, len(rows))
+		for i, r := range rows {
+			out[i] = registeredTable{name: Name{r.Namespace, r.Table}.String(), metadata: r.Metadata}
+			if r.Catalog != CatalogName {
+				out[i].name = r.Catalog + ":" + out[i].name
+			}
+		}
+		return c.registeredAt(ctx, out)
 	}
 	if loaded := c.known.fresh(); loaded != nil {
 		return loaded, nil

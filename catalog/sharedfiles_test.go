@@ -81,9 +81,7 @@ func TestCollectRefusesSharedFiles(t *testing.T) {
 		},
 		"registered in another catalog of the database": func(t *testing.T, c *Catalog, one, _ *Table) []Name {
 			first := slices.Collect(one.ice.Metadata().PreviousFiles())[0].MetadataFile
-			if _, err := c.sql.db.Exec("INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location) VALUES ('spark', 'default', 'people', ?)", first); err != nil {
-				t.Fatal(err)
-			}
+			inDatabase(t, c, "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location) VALUES ('spark', 'default', 'people', ?)", first)
 			return []Name{one.name}
 		},
 		"location set to another table's": func(t *testing.T, _ *Catalog, one, other *Table) []Name {
@@ -127,9 +125,7 @@ func TestCollectRefusesSharedFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := c.sql.db.Exec("UPDATE iceberg_tables SET catalog_name = 'gone', metadata_location = NULL WHERE table_name = 'two'"); err != nil {
-				t.Fatal(err)
-			}
+			inDatabase(t, c, "UPDATE iceberg_tables SET catalog_name = 'gone', metadata_location = NULL WHERE table_name = 'two'")
 			return []Name{one.name}
 		},
 		"UUID of another table": func(t *testing.T, _ *Catalog, one, other *Table) []Name {

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -46,16 +47,16 @@ func (c *Catalog) Load(ctx context.Context, name Name) (*Table, error) {
 // LoadToAppend is Load for an append: a state that this process has loaded, or committed, before is taken from memory if it is still the table's.
 // A commit is made on such a state in any case. Whoever reads, verifies or collects wants what the files hold.
 func (c *Catalog) LoadToAppend(ctx context.Context, name Name) (*Table, error) {
-	own, ok := c.ice.(*sqlTables)
+	own, ok := c.ice.(*sqlcat.Tables)
 	if !ok {
 		return c.Load(ctx, name)
 	}
-	ice, err := own.base(ctx, name.identifier())
+	ice, err := own.Base(ctx, name.identifier())
 	if err != nil {
 		return nil, c.notFound(ctx, name, translate(err))
 	}
 	t := &Table{cat: c, name: name}
-	return t, t.set(ctx, own.keep(name.identifier(), ice))
+	return t, t.set(ctx, own.Keep(name.identifier(), ice))
 }
 
 // set takes over a loaded state of the table.
@@ -141,8 +142,8 @@ func (t *Table) Refresh(ctx context.Context) error {
 // refreshMoved is Refresh of a change of metadata alone: in an SQL catalog the file is not read again that the table was loaded from. It never
 // changes, and the commit is refused if the table names another one by then.
 func (t *Table) refreshMoved(ctx context.Context) error {
-	if own, ok := t.cat.ice.(*sqlTables); ok {
-		if at, err := own.location(ctx, t.name.identifier()); err == nil && at == t.MetadataLocation() {
+	if own, ok := t.cat.ice.(*sqlcat.Tables); ok {
+		if at, err := own.Location(ctx, t.name.identifier()); err == nil && at == t.MetadataLocation() {
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,6 +20,8 @@ import (
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
+	"github.com/shardcat/shardcat/catalog/internal/resthttp"
+	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/catalog/internal/vended"
 )
 
@@ -124,7 +127,7 @@ func openSQLite(ctx context.Context, path string, access Access, props iceberg.P
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("catalog %s: %w", abs, err)
 	}
-	return sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.SQLite, "sqlite:" + abs}, access, props)
+	return sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.SQLite, "sqlite:" + abs, sqlcat.Reads{}}, access, props)
 }
 
 // readSQLite opens a file to read. Under WAL even a reader wants to write an index of the log beside the file. Where
@@ -136,7 +139,7 @@ func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icec
 		if err != nil {
 			return nil, "", nil, fmt.Errorf("catalog %s: %w", abs, err)
 		}
-		return sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.SQLite, "sqlite:" + abs}, ReadOnly, props)
+		return sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.SQLite, "sqlite:" + abs, sqlcat.Reads{}}, ReadOnly, props)
 	}
 	ice, identity, closer, err := open("?mode=ro&_pragma=busy_timeout(30000)")
 	if err == nil || errors.Is(err, ErrNotFound) {
@@ -158,18 +161,21 @@ func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (ice
 	db, err := sql.Open("pgx", uri)
 	reads := readsOf(o, identity)
 	if err == nil {
-		if err = reads.do(ctx, db.PingContext); err != nil && commiterr.IsOutage(err) {
+		if err = reads.Do(ctx, db.PingContext); err != nil && commiterr.IsOutage(err) {
 			return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", identity, &unreachable{strings.ReplaceAll(err.Error(), uri, identity)}), db.Close())
 		}
 	}
 	if err != nil { // the driver's error may repeat the URI
 		return nil, "", nil, fmt.Errorf("catalog %s: %s", identity, strings.ReplaceAll(err.Error(), uri, identity))
 	}
-	ice, identity, closer, err := sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.Postgres, identity}, o.Access, props)
-	if tables, ok := ice.(*sqlTables); ok {
-		tables.reads = reads
-	}
-	return ice, identity, closer, err
+	return sqlCatalog(ctx, sqlDatabase{db, sqlcatalog.Postgres, identity, reads}, o.Access, props)
+}
+
+// readsOf are the reads of a database on another machine by the options of a catalog.
+func readsOf(o Options, identity string) sqlcat.Reads {
+	r := sqlcat.Reads{Budget: cmp.Or(o.RetryBudget, resthttp.DefaultBudget), Timeout: cmp.Or(o.RequestTimeout, resthttp.DefaultReadTimeout)}
+	r.Waiting, r.Recovered = outageLog(o.Log, identity)
+	return r
 }
 
 // unreachable is an error of a driver without its cause, which may repeat secrets.
@@ -187,6 +193,7 @@ type sqlDatabase struct {
 	*sql.DB
 	dialect  sqlcatalog.SupportedDialect
 	identity string
+	reads    sqlcat.Reads
 }
 
 // sqlCatalog opens the catalog in a database, which is closed with it.
@@ -202,7 +209,7 @@ func sqlCatalog(ctx context.Context, db sqlDatabase, access Access, props iceber
 	if err != nil {
 		return nil, "", nil, errors.Join(fmt.Errorf("catalog %s: %w", db.identity, err), db.Close())
 	}
-	tables := newSQLTables(context.Background(), ice, db.DB, db.dialect)
+	tables := sqlcat.New(context.Background(), ice, sqlcat.Options{Name: CatalogName, DB: db.DB, Dialect: db.dialect, Reads: db.reads})
 	return tables, db.identity, func() error { return errors.Join(ice.Close(), db.Close()) }, nil
 }
 

@@ -156,13 +156,7 @@ func TestMetadataBombs(t *testing.T) {
 		if err := os.WriteFile(name, f.text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ice, ok := c.ice.(*sqlTables)
-		if !ok {
-			t.Fatalf("%T", c.ice)
-		}
-		if _, err := ice.exec(ctx, "UPDATE iceberg_tables SET metadata_location = $1", "file://"+name); err != nil {
-			t.Fatal(err)
-		}
+		inDatabase(t, c, "UPDATE iceberg_tables SET metadata_location = ?", "file://"+name)
 		_, err := c.Load(ctx, tableName)
 		if (err != nil) != f.refused || f.refused && !errors.Is(err, corrupt.ErrCorrupt) {
 			t.Errorf("%s: load: %v", f.name, err)

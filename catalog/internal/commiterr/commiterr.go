@@ -11,6 +11,8 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/blobio"
 )
 
 // Class is what the error of a commit request proves.
@@ -72,6 +74,19 @@ func ClassOf(err error) Class {
 func NotSent(err error) bool {
 	known := (*Error)(nil)
 	return errors.As(err, &known) && known.Local
+}
+
+// Unsent is the error of a change that ended before the catalog got it.
+func Unsent(err error) error {
+	class := Refused
+	switch blobio.Class(err) {
+	case blobio.ErrTransient, blobio.ErrThrottled, blobio.ErrUnknown:
+		class = Later
+	}
+	if errors.Is(err, icecatalog.ErrNoSuchTable) {
+		class = Gone
+	}
+	return &Error{Class: class, Local: true, Err: err}
 }
 
 // RequestedPause is how long the catalog requested to wait, at most maxRequestedPause.

@@ -1,4 +1,5 @@
-package catalog
+// Package sqlcat is an Iceberg catalog in an SQL database: on the rows that iceberg-go and other clients know, with an IO of its own for metadata files.
+package sqlcat
 
 import (
 	"context"
@@ -19,13 +20,14 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
+	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
-// sqlTables is iceberg-go's SQL catalog with the three operations that touch metadata files done here. iceberg-go
+// Tables is iceberg-go's SQL catalog with the three operations that touch metadata files done here. iceberg-go
 // finds the IO of a file by its scheme, in a registry that all tables of the process share; tables of this package
 // have an IO of their own, and leave the registry to others. What stands in the database is the same:
 //
@@ -34,8 +36,10 @@ import (
 //
 // A commit writes the next metadata file and then moves metadata_location on from the file that the change was made
 // on: of two commits on one file one finds nothing to move.
-type sqlTables struct {
+type Tables struct {
 	icecatalog.Catalog
+	// name is that of the catalog in its database.
+	name    string
 	db      *sql.DB
 	dialect sqlcatalog.SupportedDialect
 	// untyped: the column iceberg_type is not there.
@@ -46,14 +50,14 @@ type sqlTables struct {
 	mu   sync.Mutex
 	last map[string]*table.Table
 	// reads are retried where the database is another machine's.
-	reads sqlReads
+	reads Reads
 }
 
 // mostStates is how many states of tables are kept.
 const mostStates = 16
 
-// keep keeps a state of a table, and returns it.
-func (c *sqlTables) keep(ident table.Identifier, t *table.Table) *table.Table {
+// Keep keeps a state of a table, and returns it.
+func (c *Tables) Keep(ident table.Identifier, t *table.Table) *table.Table {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := strings.Join(ident, "\x00")
@@ -64,9 +68,9 @@ func (c *sqlTables) keep(ident table.Identifier, t *table.Table) *table.Table {
 	return t
 }
 
-// base is the state that a commit is made on: the one that the database names, from memory where it was loaded by this process.
-func (c *sqlTables) base(ctx context.Context, ident table.Identifier) (*table.Table, error) {
-	at, err := c.location(ctx, ident)
+// Base is the state that a commit is made on: the one that the database names, from memory where it was loaded by this process.
+func (c *Tables) Base(ctx context.Context, ident table.Identifier) (*table.Table, error) {
+	at, err := c.Location(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
@@ -79,21 +83,35 @@ func (c *sqlTables) base(ctx context.Context, ident table.Identifier) (*table.Ta
 	return table.NewFromLocation(ctx, ident, at, c.fs, c)
 }
 
-func newSQLTables(ctx context.Context, ice icecatalog.Catalog, db *sql.DB, dialect sqlcatalog.SupportedDialect) *sqlTables {
-	c := &sqlTables{Catalog: ice, db: db, dialect: dialect}
-	_, err := db.ExecContext(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0")
+// Options of New.
+type Options struct {
+	// Name of the catalog in its database.
+	Name    string
+	DB      *sql.DB
+	Dialect sqlcatalog.SupportedDialect
+	// Reads of a database on another machine are retried; the zero value does not.
+	Reads Reads
+}
+
+// New are the tables of a catalog of iceberg-go, which does the rest.
+func New(ctx context.Context, ice icecatalog.Catalog, o Options) *Tables {
+	c := &Tables{Catalog: ice, name: o.Name, db: o.DB, dialect: o.Dialect, reads: o.Reads}
+	_, err := o.DB.ExecContext(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0")
 	c.untyped = err != nil
 	return c
 }
 
-// useIO gives the tables their IO.
-func (c *sqlTables) useIO(fs table.FSysF) icecatalog.Catalog {
+// UseIO gives the tables their IO.
+func (c *Tables) UseIO(fs table.FSysF) icecatalog.Catalog {
 	c.fs = fs
 	return c
 }
 
+// Queue is the one of the writers of the tables.
+func (c *Tables) Queue() commitqueue.Queue { return commitqueue.NewSQL(c.db, c.spelled) }
+
 // where is the condition that finds a table's row; its arguments come first.
-func (c *sqlTables) where() string {
+func (c *Tables) where() string {
 	const row = " WHERE catalog_name = $1 AND table_namespace = $2 AND table_name = $3"
 	if c.untyped {
 		return row
@@ -102,40 +120,43 @@ func (c *sqlTables) where() string {
 }
 
 // rowOf are the arguments of where.
-func rowOf(ident table.Identifier) []any {
-	return []any{CatalogName, join(icecatalog.NamespaceFromIdent(ident)), icecatalog.TableNameFromIdent(ident)}
+func (c *Tables) rowOf(ident table.Identifier) []any {
+	return []any{c.name, dotted(icecatalog.NamespaceFromIdent(ident)), icecatalog.TableNameFromIdent(ident)}
 }
 
 // spelled writes numbered arguments as the database takes them.
-func (c *sqlTables) spelled(query string) string {
+func (c *Tables) spelled(query string) string {
 	if c.dialect == sqlcatalog.SQLite {
 		return strings.ReplaceAll(query, "$", "?")
 	}
 	return query
 }
 
-// location is the current metadata file of a table; ErrNoSuchTable if there is none.
-func (c *sqlTables) location(ctx context.Context, ident table.Identifier) (string, error) {
+// Location is the current metadata file of a table; ErrNoSuchTable if there is none.
+func (c *Tables) Location(ctx context.Context, ident table.Identifier) (string, error) {
 	if err := icecatalog.ValidateTableIdentifier(ident); err != nil {
 		return "", err
 	}
 	var at sql.NullString
-	err := c.reads.do(ctx, func(ctx context.Context) error {
-		return c.db.QueryRowContext(ctx, c.spelled("SELECT metadata_location FROM iceberg_tables"+c.where()), rowOf(ident)...).Scan(&at)
+	err := c.reads.Do(ctx, func(ctx context.Context) error {
+		return c.db.QueryRowContext(ctx, c.spelled("SELECT metadata_location FROM iceberg_tables"+c.where()), c.rowOf(ident)...).Scan(&at)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return "", fmt.Errorf("%w: %s", icecatalog.ErrNoSuchTable, join(ident))
+		return "", fmt.Errorf("%w: %s", icecatalog.ErrNoSuchTable, dotted(ident))
 	case err != nil:
-		return "", fmt.Errorf("looking up table %s: %w", join(ident), err)
+		return "", fmt.Errorf("looking up table %s: %w", dotted(ident), err)
 	case !at.Valid:
-		return "", fmt.Errorf("%w: %s has no metadata file", icecatalog.ErrNoSuchTable, join(ident))
+		return "", fmt.Errorf("%w: %s has no metadata file", icecatalog.ErrNoSuchTable, dotted(ident))
 	}
 	return at.String, nil
 }
 
-// rows lists the tables of every catalog in the database, by name and metadata file.
-func (c *sqlTables) rows(ctx context.Context) (out []registeredTable, err error) {
+// Row is a table of a catalog in the database, and its metadata file.
+type Row struct{ Catalog, Namespace, Table, Metadata string }
+
+// Rows lists the tables of every catalog in the database.
+func (c *Tables) Rows(ctx context.Context) (out []Row, err error) {
 	query := "SELECT catalog_name, table_namespace, table_name, metadata_location FROM iceberg_tables WHERE metadata_location IS NOT NULL"
 	if !c.untyped {
 		query += " AND (iceberg_type = 'TABLE' OR iceberg_type IS NULL)"
@@ -146,14 +167,9 @@ func (c *sqlTables) rows(ctx context.Context) (out []registeredTable, err error)
 	}
 	defer func() { err = errors.Join(err, found.Close()) }()
 	for found.Next() {
-		var in string
-		var name Name
-		var r registeredTable
-		if err := found.Scan(&in, &name.Namespace, &name.Table, &r.metadata); err != nil {
+		var r Row
+		if err := found.Scan(&r.Catalog, &r.Namespace, &r.Table, &r.Metadata); err != nil {
 			return nil, fmt.Errorf("listing all tables: %w", err)
-		}
-		if r.name = name.String(); in != CatalogName {
-			r.name = in + ":" + r.name
 		}
 		out = append(out, r)
 	}
@@ -161,8 +177,8 @@ func (c *sqlTables) rows(ctx context.Context) (out []registeredTable, err error)
 }
 
 // LoadTable implements icecatalog.Catalog.
-func (c *sqlTables) LoadTable(ctx context.Context, ident table.Identifier) (*table.Table, error) {
-	at, err := c.location(ctx, ident)
+func (c *Tables) LoadTable(ctx context.Context, ident table.Identifier) (*table.Table, error) {
+	at, err := c.Location(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +186,11 @@ func (c *sqlTables) LoadTable(ctx context.Context, ident table.Identifier) (*tab
 	if err != nil {
 		return nil, err
 	}
-	return c.keep(ident, t), nil
+	return c.Keep(ident, t), nil
 }
 
 // CreateTable implements icecatalog.Catalog; the location must be given.
-func (c *sqlTables) CreateTable(ctx context.Context, ident table.Identifier, sc *iceberg.Schema, opts ...icecatalog.CreateTableOpt) (*table.Table, error) {
+func (c *Tables) CreateTable(ctx context.Context, ident table.Identifier, sc *iceberg.Schema, opts ...icecatalog.CreateTableOpt) (*table.Table, error) {
 	if err := icecatalog.ValidateTableIdentifier(ident); err != nil {
 		return nil, err
 	}
@@ -183,7 +199,7 @@ func (c *sqlTables) CreateTable(ctx context.Context, ident table.Identifier, sc 
 		opt(&cfg)
 	}
 	if cfg.Location == "" {
-		return nil, fmt.Errorf("%w: table %s has no location", ErrInvalid, join(ident))
+		return nil, fmt.Errorf("%w: table %s has no location", caterr.ErrInvalid, dotted(ident))
 	}
 	metadata, err := table.NewMetadata(sc, cfg.PartitionSpec, cfg.SortOrder, cfg.Location, cfg.Properties)
 	if err != nil {
@@ -197,19 +213,19 @@ func (c *sqlTables) CreateTable(ctx context.Context, ident table.Identifier, sc 
 
 // CommitTable implements icecatalog.Catalog. A change that is based on a state which is no longer the current one
 // is table.ErrCommitFailed.
-func (c *sqlTables) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
-	return c.commitAfter(ctx, ident, requirements, updates, nil)
+func (c *Tables) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	return c.CommitAfter(ctx, ident, requirements, updates, nil)
 }
 
-// commitAfter is CommitTable of a change that names files which are read back while the metadata file is written, before the database is
+// CommitAfter is CommitTable of a change that names files which are read back while the metadata file is written, before the database is
 // asked.
-func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update, later *metadataio.ReadBacks) (table.Metadata, string, error) {
-	current, err := c.base(ctx, ident)
+func (c *Tables) CommitAfter(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update, later *metadataio.ReadBacks) (table.Metadata, string, error) {
+	current, err := c.Base(ctx, ident)
 	if errors.Is(err, icecatalog.ErrNoSuchTable) && creates(requirements) {
 		return c.commitFirst(ctx, ident, requirements, updates)
 	}
 	if err != nil {
-		return nil, "", unsent(err)
+		return nil, "", commiterr.Unsent(err)
 	}
 	next, err := changed(current.Metadata(), current.Metadata(), current.MetadataLocation(), requirements, updates)
 	if err != nil {
@@ -220,7 +236,7 @@ func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, req
 	}
 	version, err := metadataio.Version(current.MetadataLocation())
 	if err != nil {
-		return nil, "", unsent(err)
+		return nil, "", commiterr.Unsent(err)
 	}
 	readBack := make(chan error, 1)
 	go func() { readBack <- parallel.Guarded(func() error { return later.Do(ctx) }) }()
@@ -229,20 +245,20 @@ func (c *sqlTables) commitAfter(ctx context.Context, ident table.Identifier, req
 		if err == nil { // nobody will name it
 			c.remove(ctx, at)
 		}
-		return nil, "", unsent(failed)
+		return nil, "", commiterr.Unsent(failed)
 	}
 	if err != nil {
-		return nil, "", unsent(err)
+		return nil, "", commiterr.Unsent(err)
 	}
 	if err := c.move(ctx, ident, current.MetadataLocation(), at); err != nil {
 		return next, at, err
 	}
-	c.keep(ident, table.New(ident, next, at, c.fs, c))
+	c.Keep(ident, table.New(ident, next, at, c.fs, c))
 	return next, at, nil
 }
 
 // commitFirst commits to a table that isn't there: it makes one, if the requirements allow.
-func (c *sqlTables) commitFirst(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+func (c *Tables) commitFirst(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
 	empty, err := table.NewMetadata(iceberg.NewSchema(0), nil, table.UnsortedSortOrder, "", nil)
 	if err != nil {
 		return nil, "", err
@@ -254,26 +270,13 @@ func (c *sqlTables) commitFirst(ctx context.Context, ident table.Identifier, req
 	if err := c.insert(ctx, ident, metadata); err != nil {
 		return nil, "", err
 	}
-	at, err := c.location(ctx, ident)
+	at, err := c.Location(ctx, ident)
 	return metadata, at, err
 }
 
 // creates reports whether a change makes a table.
 func creates(requirements []table.Requirement) bool {
 	return slices.ContainsFunc(requirements, func(r table.Requirement) bool { return r.GetType() == table.AssertCreate().GetType() })
-}
-
-// unsent is the error of a change that ended before the database got it.
-func unsent(err error) error {
-	class := commiterr.Refused
-	switch blobio.Class(err) {
-	case blobio.ErrTransient, blobio.ErrThrottled, blobio.ErrUnknown:
-		class = commiterr.Later
-	}
-	if errors.Is(err, icecatalog.ErrNoSuchTable) {
-		class = commiterr.Gone
-	}
-	return &commiterr.Error{Class: class, Local: true, Err: err}
 }
 
 // changed applies updates to base if the current state (nil for no table) meets the requirements.
@@ -311,31 +314,31 @@ func lostRef(current, next table.Metadata, updates []table.Update) string {
 }
 
 // move points a table from one metadata file to the next, which was written for that and is deleted if the move is refused.
-func (c *sqlTables) move(ctx context.Context, ident table.Identifier, from, to string) error {
-	refused, err := c.point(ctx, ident, from, to)
+func (c *Tables) move(ctx context.Context, ident table.Identifier, from, to string) error {
+	refused, err := c.Point(ctx, ident, from, to)
 	if refused {
 		err = errors.Join(err, c.forget(ctx, to))
 	}
 	return err
 }
 
-// point points a table from one metadata file to another one. It reports whether an error is the proof that the table does not name that file; the
+// Point points a table from one metadata file to another one. It reports whether an error is the proof that the table does not name that file; the
 // file stays.
-func (c *sqlTables) point(ctx context.Context, ident table.Identifier, from, to string) (refused bool, err error) {
+func (c *Tables) Point(ctx context.Context, ident table.Identifier, from, to string) (refused bool, err error) {
 	set := "UPDATE iceberg_tables SET metadata_location = $4, previous_metadata_location = $5"
 	if !c.untyped {
 		set += ", iceberg_type = 'TABLE'"
 	}
-	moved, err := c.exec(ctx, set+c.where()+" AND metadata_location = $5", append(rowOf(ident), to, from)...)
+	moved, err := c.exec(ctx, set+c.where()+" AND metadata_location = $5", append(c.rowOf(ident), to, from)...)
 	if err != nil {
-		return false, databaseError(fmt.Errorf("committing to table %s: %w", join(ident), err))
+		return false, databaseError(fmt.Errorf("committing to table %s: %w", dotted(ident), err))
 	}
 	if moved > 0 {
 		return false, nil
 	}
-	lost := fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, join(ident))
+	lost := fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, dotted(ident))
 	// A statement that a driver or a proxy sent twice finds nothing to move the second time.
-	switch at, err := c.location(ctx, ident); {
+	switch at, err := c.Location(ctx, ident); {
 	case err == nil && at == to:
 		return false, &commiterr.Error{Class: commiterr.Unknown, Err: lost}
 	case errors.Is(err, icecatalog.ErrNoSuchTable): // dropped, or renamed after the first of two
@@ -349,19 +352,19 @@ func (c *sqlTables) point(ctx context.Context, ident table.Identifier, from, to 
 }
 
 // names reports whether a metadata file is that of any table.
-func (c *sqlTables) names(ctx context.Context, at string) (bool, error) {
+func (c *Tables) names(ctx context.Context, at string) (bool, error) {
 	n := 0
-	err := c.reads.do(ctx, func(ctx context.Context) error {
+	err := c.reads.Do(ctx, func(ctx context.Context) error {
 		return c.db.QueryRowContext(ctx, c.spelled("SELECT COUNT(*) FROM iceberg_tables WHERE metadata_location = $1"), at).Scan(&n)
 	})
 	return n > 0, err
 }
 
 // insert adds a table whose first metadata these are. The namespace must be there, and the name be free.
-func (c *sqlTables) insert(ctx context.Context, ident table.Identifier, metadata table.Metadata) error {
+func (c *Tables) insert(ctx context.Context, ident table.Identifier, metadata table.Metadata) error {
 	at, err := c.write(ctx, metadata, 0)
 	if err != nil {
-		return unsent(err)
+		return commiterr.Unsent(err)
 	}
 	added, err := c.add(ctx, ident, at)
 	if err != nil || added {
@@ -371,7 +374,7 @@ func (c *sqlTables) insert(ctx context.Context, ident table.Identifier, metadata
 }
 
 // add puts a metadata file into the catalog; false reports that its name is taken or its namespace not there.
-func (c *sqlTables) add(ctx context.Context, ident table.Identifier, at string) (bool, error) {
+func (c *Tables) add(ctx context.Context, ident table.Identifier, at string) (bool, error) {
 	column, value := ", iceberg_type", ", 'TABLE'"
 	if c.untyped {
 		column, value = "", ""
@@ -380,26 +383,26 @@ func (c *sqlTables) add(ctx context.Context, ident table.Identifier, at string) 
 		") SELECT CAST($1 AS VARCHAR), CAST($2 AS VARCHAR), CAST($3 AS VARCHAR), CAST($4 AS VARCHAR)"+value+
 		" WHERE EXISTS (SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = $1 AND namespace = $2)"+
 		" OR EXISTS (SELECT 1 FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2) ON CONFLICT DO NOTHING",
-		append(rowOf(ident), at)...)
+		append(c.rowOf(ident), at)...)
 	if err != nil {
-		return false, databaseError(fmt.Errorf("adding table %s: %w", join(ident), err))
+		return false, databaseError(fmt.Errorf("adding table %s: %w", dotted(ident), err))
 	}
 	return added > 0, nil
 }
 
 // refused reports why a table was not added.
-func (c *sqlTables) refused(ctx context.Context, ident table.Identifier) error {
+func (c *Tables) refused(ctx context.Context, ident table.Identifier) error {
 	there, err := c.CheckNamespaceExists(ctx, icecatalog.NamespaceFromIdent(ident))
 	switch {
 	case err != nil:
 		return err
 	case there:
-		return fmt.Errorf("%w: %s", icecatalog.ErrTableAlreadyExists, join(ident))
+		return fmt.Errorf("%w: %s", icecatalog.ErrTableAlreadyExists, dotted(ident))
 	}
-	return fmt.Errorf("%w: %s", icecatalog.ErrNoSuchNamespace, join(icecatalog.NamespaceFromIdent(ident)))
+	return fmt.Errorf("%w: %s", icecatalog.ErrNoSuchNamespace, dotted(icecatalog.NamespaceFromIdent(ident)))
 }
 
-func (c *sqlTables) exec(ctx context.Context, query string, args ...any) (int64, error) {
+func (c *Tables) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	done, err := c.db.ExecContext(ctx, c.spelled(query), args...)
 	if err != nil {
 		return 0, err
@@ -408,7 +411,7 @@ func (c *sqlTables) exec(ctx context.Context, query string, args ...any) (int64,
 }
 
 // write writes metadata as the table's file of the given version and returns its location.
-func (c *sqlTables) write(ctx context.Context, metadata table.Metadata, version int) (string, error) {
+func (c *Tables) write(ctx context.Context, metadata table.Metadata, version int) (string, error) {
 	text, codec, err := metadataio.Encode(metadata)
 	if err != nil {
 		return "", fmt.Errorf("the metadata file in %s: %w", metadata.Location(), err)
@@ -434,7 +437,7 @@ func (c *sqlTables) write(ctx context.Context, metadata table.Metadata, version 
 }
 
 // remove deletes a metadata file that nothing names. One that stays is some kilobytes.
-func (c *sqlTables) remove(ctx context.Context, at string) {
+func (c *Tables) remove(ctx context.Context, at string) {
 	if fs, err := c.fs(ctx); err == nil {
 		_ = fs.Remove(at)
 	}
@@ -462,3 +465,5 @@ func databaseError(err error) error {
 	}
 	return err
 }
+
+func dotted(ident table.Identifier) string { return strings.Join(ident, ".") }

@@ -1,4 +1,4 @@
-package catalog
+package sqlcat
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 )
 
@@ -22,7 +23,7 @@ func TestSQLReadsAreRetried(t *testing.T) {
 		told, back int
 	}{
 		"at once":          {func(context.Context, time.Duration) error { return nil }, [2]time.Duration{0, 0}, nil, 0, 0},
-		"another error":    {func(context.Context, time.Duration) error { return ErrInvalid }, [2]time.Duration{0, 0}, ErrInvalid, 0, 0},
+		"another error":    {func(context.Context, time.Duration) error { return caterr.ErrInvalid }, [2]time.Duration{0, 0}, caterr.ErrInvalid, 0, 0},
 		"away for 90 s":    {func(_ context.Context, d time.Duration) error { return errorUnless(d > 90*time.Second, away) }, [2]time.Duration{90 * time.Second, 101 * time.Second}, nil, 1, 1},
 		"away for a blink": {func(_ context.Context, d time.Duration) error { return errorUnless(d > 0, away) }, [2]time.Duration{0, time.Second}, nil, 0, 0},
 		"away for ever":    {func(context.Context, time.Duration) error { return away }, [2]time.Duration{105 * time.Second, 2 * time.Minute}, away, 1, 0},
@@ -32,9 +33,9 @@ func TestSQLReadsAreRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				told, back, begin := 0, 0, time.Now()
-				r := readsOf(Options{}, "postgres://h/db")
-				r.waiting, r.recovered = func(error, time.Time) { told++ }, func(time.Duration) { back++ }
-				err := r.do(t.Context(), func(ctx context.Context) error { return tc.read(ctx, time.Since(begin)) })
+				r := Reads{Budget: resthttp.DefaultBudget, Timeout: resthttp.DefaultReadTimeout}
+				r.Waiting, r.Recovered = func(error, time.Time) { told++ }, func(time.Duration) { back++ }
+				err := r.Do(t.Context(), func(ctx context.Context) error { return tc.read(ctx, time.Since(begin)) })
 				if took := time.Since(begin); !errors.Is(err, tc.failed) || (err == nil) != (tc.failed == nil) || took < tc.took[0] || took > tc.took[1] {
 					t.Errorf("%v after %s", err, took)
 				}
