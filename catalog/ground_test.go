@@ -213,3 +213,17 @@ func inDatabase(t *testing.T, c *Catalog, statement string, args ...any) {
 		t.Fatal(err)
 	}
 }
+
+// TestVersionReadsNoMetadata: a catalog in a database names the state of a table without reading its metadata file.
+func TestVersionReadsNoMetadata(t *testing.T) {
+	g := newGround(t)
+	tbl := g.create(g.open(nil, nil))
+	c := g.open(nil, nil)
+	version, err := c.Version(context.Background(), tableName)
+	if err != nil || version != tbl.Version() {
+		t.Errorf("version %s, %v, want %s", version, err, tbl.Version())
+	}
+	if n := c.MetadataCounters().Gets; n != 0 {
+		t.Errorf("%d objects were read", n)
+	}
+}

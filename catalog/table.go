@@ -110,10 +110,8 @@ func (t *Table) manifests(s *table.Snapshot) ([]iceberg.ManifestFile, error) {
 // Version names the state of a table in the catalog: it is another one after each commit. Where the catalog can tell it without the table's
 // metadata, as SQL catalogs can, nothing else is read.
 func (c *Catalog) Version(ctx context.Context, name Name) (string, error) {
-	if l, ok := c.ice.(interface {
-		location(context.Context, table.Identifier) (string, error)
-	}); ok {
-		at, err := l.location(ctx, name.identifier())
+	if own, ok := c.ice.(*sqlcat.Tables); ok {
+		at, err := own.Location(ctx, name.identifier())
 		return at, translate(err)
 	}
 	t, err := c.Load(ctx, name)
