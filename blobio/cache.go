@@ -117,8 +117,7 @@ func (c *memoryCache) push(e *memoryEntry) {
 // evict lets one entry go, or moves it to where it will be judged again.
 func (c *memoryCache) evict() {
 	if c.smallBytes > c.most/10 || c.main.Len() == 0 {
-		e := c.pop(&c.small)
-		c.smallBytes -= e.size
+		e := c.remove(c.small.Back())
 		if e.asked > 0 {
 			e.main = true
 			c.push(e)
@@ -127,15 +126,22 @@ func (c *memoryCache) evict() {
 		}
 		return
 	}
-	e := c.pop(&c.main)
+	e := c.remove(c.main.Back())
 	if asked := e.asked; asked > 0 {
 		c.push(e)
 		e.asked = asked - 1
 	}
 }
 
-func (c *memoryCache) pop(queue *list.List) *memoryEntry {
-	e := queue.Remove(queue.Back()).(*memoryEntry)
+// remove takes an entry out of its queue.
+func (c *memoryCache) remove(at *list.Element) *memoryEntry {
+	e := at.Value.(*memoryEntry)
+	if e.main {
+		c.main.Remove(at)
+	} else {
+		c.small.Remove(at)
+		c.smallBytes -= e.size
+	}
 	delete(c.entries, e.key)
 	c.bytes -= e.size
 	return e
@@ -146,17 +152,8 @@ func (c *memoryCache) drop(url string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, at := range c.entries {
-		if key.url != url {
-			continue
-		}
-		e := at.Value.(*memoryEntry)
-		delete(c.entries, key)
-		c.bytes -= e.size
-		if e.main {
-			c.main.Remove(at)
-		} else {
-			c.small.Remove(at)
-			c.smallBytes -= e.size
+		if key.url == url {
+			c.remove(at)
 		}
 	}
 }

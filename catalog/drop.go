@@ -14,7 +14,6 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
-	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
 // dropped is the content of _dropped.json.
@@ -167,7 +166,7 @@ func (c *Catalog) metadataIsGone(ctx context.Context, name Name) (bool, error) {
 	}
 	at, err := c.sql.Location(ctx, name.identifier())
 	if err == nil {
-		at, err = c.metadata.Mount(ctx, metadataio.Canonical(at))
+		at, err = c.mountMetadata(ctx, at)
 	}
 	if err != nil {
 		return false, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // A dropped table has two records: _dropped.json in its vault folder, and vault/_dropped/<uuid>.json, by which dropped tables are
@@ -340,7 +341,7 @@ func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bo
 	if !execute {
 		return nil
 	}
-	at := metadataio.Canonical(d.Metadata)
+	at := icebergaccess.Canonical(d.Metadata)
 	if gone, err := isGone(ctx, c.metadata.Uncached(), at); err != nil {
 		return err
 	} else if !gone {

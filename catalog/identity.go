@@ -194,6 +194,11 @@ func (c *Catalog) addIdentity(ctx context.Context, ident, ids []string) error {
 	if c.sql != nil {
 		return c.sql.AddProperty(ctx, ident, identityProperty, strings.Join(ids, ","))
 	}
+	return c.addFormer(ctx, ident, ids...)
+}
+
+// addFormer adds UUIDs to those of a namespace, behind them.
+func (c *Catalog) addFormer(ctx context.Context, ident []string, ids ...string) error {
 	added := iceberg.Properties{}
 	for _, id := range ids {
 		added[identityProperty+"."+id] = formerIdentity
@@ -207,9 +212,7 @@ func (c *Catalog) adoptIdentity(ctx context.Context, namespace, id string) error
 	if known, err := c.hasIdentity(ctx, id); known || err != nil || id == "" {
 		return err
 	}
-	ident := Name{Namespace: namespace}.namespace()
-	_, err := c.ice.UpdateNamespaceProperties(ctx, ident, nil, iceberg.Properties{identityProperty + "." + id: formerIdentity})
-	return translate(err)
+	return translate(c.addFormer(ctx, Name{Namespace: namespace}.namespace(), id))
 }
 
 // renewIdentity gives a namespace a new UUID in front of those that it has, which no copy of the catalog has.
@@ -242,12 +245,7 @@ func (c *Catalog) keepIdentities(ctx context.Context, namespace string) error {
 	if len(only) == 0 || len(others) == 0 {
 		return nil
 	}
-	added := iceberg.Properties{}
-	for _, id := range only {
-		added[identityProperty+"."+id] = formerIdentity
-	}
-	_, err = c.ice.UpdateNamespaceProperties(ctx, Name{Namespace: others[0]}.namespace(), nil, added)
-	return err
+	return c.addFormer(ctx, Name{Namespace: others[0]}.namespace(), only...)
 }
 
 // identityTime is the form of the time of a UUID, in the order of its text.

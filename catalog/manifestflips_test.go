@@ -112,6 +112,6 @@ func TestFlippedBitsOfManifests(t *testing.T) {
 	}
 	t.Logf("%d bytes: %d refused, %d of no effect, %d harmless, %d misleading", len(intact), refused, same, harmless, misleading)
 	if misleading == 0 || refused < misleading {
-		t.Error("this is no longer what docs/design/faults.md states")
+		t.Error("the numbers in docs/design/faults.md differ")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // RecoverOptions of Recover.
@@ -62,7 +63,7 @@ type recovered struct {
 // recover is Recover up to the check that no other name has the UUID by then; all are the tables of the catalog. Its second result is nil if nothing was
 // registered.
 func (c *Catalog) recover(ctx context.Context, metadata string, o RecoverOptions, all []registeredTable) (*Table, *recovered, error) {
-	at, err := c.metadata.Mount(ctx, metadataio.Canonical(metadata))
+	at, err := c.mountMetadata(ctx, metadata)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,19 +134,26 @@ func (c *Catalog) register(ctx context.Context, name Name, at string) error {
 
 // follows reports whether a table's current metadata file is at, or one that followed it.
 func (c *Catalog) follows(ctx context.Context, t *table.Table, at string) bool {
-	is := func(location string) bool {
-		mounted, err := c.metadata.Mount(ctx, metadataio.Canonical(location))
-		return err == nil && metadataio.CanonicalURL(mounted) == metadataio.CanonicalURL(at)
-	}
-	if is(t.MetadataLocation()) {
+	if is, _ := c.isFile(ctx, t.MetadataLocation(), at); is {
 		return true
 	}
 	for previous := range t.Metadata().PreviousFiles() {
-		if is(previous.MetadataFile) {
+		if is, _ := c.isFile(ctx, previous.MetadataFile, at); is {
 			return true
 		}
 	}
 	return false
+}
+
+// mountMetadata gives the URL at which the metadata file of a location is read.
+func (c *Catalog) mountMetadata(ctx context.Context, location string) (string, error) {
+	return c.metadata.Mount(ctx, icebergaccess.Canonical(location))
+}
+
+// isFile reports whether a location is that of the metadata file at.
+func (c *Catalog) isFile(ctx context.Context, location, at string) (bool, error) {
+	mounted, err := c.mountMetadata(ctx, location)
+	return err == nil && metadataio.CanonicalURL(mounted) == metadataio.CanonicalURL(at), err
 }
 
 // withdrawTwin takes a table that was registered here out of the catalog again if another name has its UUID: it was renamed, or recovered by somebody else,
@@ -183,8 +191,8 @@ func (c *Catalog) withdraw(ctx context.Context, r *recovered) error {
 	case there.Metadata().TableUUID().String() != r.uuid:
 		return nil
 	}
-	if at, mountErr := c.metadata.Mount(ctx, metadataio.Canonical(there.MetadataLocation())); mountErr != nil || metadataio.CanonicalURL(at) != metadataio.CanonicalURL(r.at) {
-		return errors.Join(stays, mountErr)
+	if unchanged, err := c.isFile(ctx, there.MetadataLocation(), r.at); !unchanged {
+		return errors.Join(stays, err)
 	}
 	if c.sql != nil {
 		err = c.sql.DropAt(ctx, r.name.identifier(), there.MetadataLocation())
@@ -210,7 +218,7 @@ func (c *Catalog) replaceLost(ctx context.Context, name Name, at string) (bool, 
 	case err != nil:
 		return false, err
 	}
-	lost, err := c.metadata.Mount(ctx, metadataio.Canonical(was))
+	lost, err := c.mountMetadata(ctx, was)
 	if err != nil {
 		return false, err
 	}
@@ -254,7 +262,7 @@ func isGone(ctx context.Context, client *blobio.Client, url string) (bool, error
 
 // readMetadata reads a metadata file.
 func (c *Catalog) readMetadata(ctx context.Context, at string) (table.Metadata, error) {
-	text, _, err := c.metadata.ReadAll(ctx, at, metadataio.MaxFile)
+	text, _, err := c.metadata.ReadAll(ctx, at, icebergaccess.MaxFile)
 	if err != nil {
 		return nil, err
 	}

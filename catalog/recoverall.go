@@ -16,6 +16,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -541,7 +542,7 @@ func (c *Catalog) advance(ctx context.Context, name Name, from string, last meta
 	if metadataio.CanonicalURL(from) == metadataio.CanonicalURL(last.at) {
 		return CurrentTable, nil
 	}
-	now, err := c.readMetadata(ctx, metadataio.Canonical(from))
+	now, err := c.readMetadata(ctx, icebergaccess.Canonical(from))
 	if err != nil && !errors.Is(err, blobio.ErrNotFound) {
 		return "", err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -170,7 +171,7 @@ func (c *Catalog) registeredAt(ctx context.Context, rows []registeredTable) ([]r
 			ids, err := c.readIDs(ctx, rows[i].metadata)
 			gone := false
 			if errors.Is(err, blobio.ErrNotFound) {
-				if gone, err = isGone(ctx, c.metadata.Uncached(), metadataio.Canonical(rows[i].metadata)); !gone && err == nil {
+				if gone, err = isGone(ctx, c.metadata.Uncached(), icebergaccess.Canonical(rows[i].metadata)); !gone && err == nil {
 					ids, err = c.readIDs(ctx, rows[i].metadata)
 				}
 			}
@@ -209,7 +210,7 @@ func (ids tableIDs) of(name, metadata string) registeredTable {
 
 // readIDs reads the members of a metadata file.
 func (c *Catalog) readIDs(ctx context.Context, at string) (ids tableIDs, err error) {
-	text, _, err := c.metadata.ReadAll(ctx, metadataio.Canonical(at), metadataio.MaxFile)
+	text, _, err := c.metadata.ReadAll(ctx, icebergaccess.Canonical(at), icebergaccess.MaxFile)
 	if err != nil {
 		return ids, err
 	}
@@ -397,7 +398,7 @@ func setOf(names ...string) map[string]bool {
 // the damaged name of one that does.
 func (t *Table) checkMembers(ctx context.Context) error {
 	at := t.MetadataLocation()
-	text, _, err := t.cat.metadata.ReadAll(ctx, metadataio.Canonical(at), metadataio.MaxFile)
+	text, _, err := t.cat.metadata.ReadAll(ctx, icebergaccess.Canonical(at), icebergaccess.MaxFile)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}

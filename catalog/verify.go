@@ -17,6 +17,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/verify"
@@ -210,7 +211,7 @@ func (v *tableVerifier) metadataFile(ctx context.Context) error {
 		return nil
 	}
 	at := v.table.MetadataLocation()
-	text, _, err := v.table.cat.metadata.Uncached().ReadAll(ctx, metadataio.Canonical(at), metadataio.MaxFile)
+	text, _, err := v.table.cat.metadata.Uncached().ReadAll(ctx, icebergaccess.Canonical(at), icebergaccess.MaxFile)
 	if err == nil {
 		_, err = metadataio.Decompress(at, text, v.table.cat.opts.metadataMemory())
 	}

@@ -15,7 +15,7 @@ import (
 
 // A note that changes has versions: objects <notes>/<number>.json, of which the highest number counts. Objects are created and never
 // overwritten, so a writer that was killed leaves the version before, and of two writers of one number the second one is refused. Earlier
-// builds wrote <notes>.json, which counts where there is no version.
+// builds wrote <notes>.json, which is read if no version exists.
 
 // versionAttempts is how often a note is written beside other writers.
 const versionAttempts = 5
@@ -28,10 +28,7 @@ func (c *Catalog) putVersion(ctx context.Context, notes string, record func() (a
 		if err != nil {
 			return err
 		}
-		next := 1
-		if len(numbers) > 0 {
-			next = slices.Max(numbers) + 1
-		}
+		next := last(numbers) + 1
 		r, err := record()
 		if err != nil {
 			return err
@@ -41,7 +38,7 @@ func (c *Catalog) putVersion(ctx context.Context, notes string, record func() (a
 			numbers, err = c.versions(ctx, notes) // the list before may have been stale
 		}
 		switch {
-		case err == nil && (len(numbers) == 0 || slices.Max(numbers) <= next):
+		case err == nil && last(numbers) <= next:
 			return c.deleteBelow(ctx, notes, numbers, next)
 		case err != nil && !errors.Is(err, blobio.ErrExists):
 			return err
@@ -62,7 +59,7 @@ func (c *Catalog) readLastVersion(ctx context.Context, notes string, record any)
 		}
 		at := notes + ".json"
 		if len(numbers) > 0 {
-			at = versionAt(notes, slices.Max(numbers))
+			at = versionAt(notes, last(numbers))
 		}
 		if err = c.readRecord(ctx, at, record); !errors.Is(err, blobio.ErrNotFound) || n == versionAttempts || len(numbers) == 0 {
 			return err
@@ -76,7 +73,7 @@ func (c *Catalog) deleteVersions(ctx context.Context, notes string) error {
 	if err != nil {
 		return err
 	}
-	return c.deleteBelow(ctx, notes, numbers, slices.Max(append(numbers, 0))+1)
+	return c.deleteBelow(ctx, notes, numbers, last(numbers)+1)
 }
 
 // deleteBelow deletes the versions below a number, and the note of an earlier build.
@@ -107,6 +104,9 @@ func (c *Catalog) versions(ctx context.Context, notes string) (numbers []int, er
 	}
 	return numbers, nil
 }
+
+// last is the highest number, 0 if there is none.
+func last(numbers []int) int { return slices.Max(append(numbers, 0)) }
 
 func versionAt(notes string, number int) string { return fmt.Sprintf("%s/%08d.json", notes, number) }
 

@@ -9,6 +9,7 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
@@ -22,13 +23,13 @@ const (
 
 // ReadAhead begins to read files of a remote store. Files are kept until they were read once, or done is called.
 func (m *storeIO) ReadAhead(paths []string, sizes []int64) (view iceio.IO, done func()) {
-	if m.client.Nearby(m.ctx, Canonical(paths[0])) {
+	if m.client.Nearby(m.ctx, icebergaccess.Canonical(paths[0])) {
 		return m, func() {}
 	}
 	ctx, cancel := context.WithCancel(m.ctx)
 	a := &aheadIO{storeIO: m, ctx: ctx, fork: m.client.Fork(), files: map[string]*aheadFile{}}
 	for i, p := range paths {
-		if _, cached := m.cache.get(Canonical(p)); cached && !nocache.Is(m.ctx) || a.files[p] != nil {
+		if _, cached := m.cache.get(icebergaccess.Canonical(p)); cached && !nocache.Is(m.ctx) || a.files[p] != nil {
 			continue
 		}
 		f := &aheadFile{name: p, size: max(0, sizes[i]), ready: make(chan struct{})}

@@ -14,12 +14,10 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/nocache"
 	"github.com/shardcat/shardcat/urlresolve"
 )
-
-// MaxFile bounds what is read as one metadata file, manifest or manifest list.
-const MaxFile = 256 << 20
 
 // Store is a Client with a cache of the files that never change.
 type Store struct {
@@ -50,20 +48,9 @@ var (
 	_ iceio.WriteFileIO = (*storeIO)(nil)
 )
 
-// Canonical spells a location as blobio takes it: Spark writes file:/x, older clients plain paths.
-func Canonical(location string) string {
-	switch {
-	case strings.HasPrefix(location, "/"):
-		return "file://" + location
-	case strings.HasPrefix(location, "file:/") && !strings.HasPrefix(location, "file://"):
-		return "file://" + strings.TrimPrefix(location, "file:")
-	}
-	return location
-}
-
 // CanonicalURL makes one of the ways to write an object's URL: other engines may have stored an alias.
 func CanonicalURL(url string) string {
-	at, err := urlresolve.Parse(Canonical(url))
+	at, err := urlresolve.Parse(icebergaccess.Canonical(url))
 	if err != nil {
 		return url
 	}
@@ -85,11 +72,11 @@ func (e missingFile) Unwrap() []error { return []error{e.error, fs.ErrNotExist} 
 
 // ReadFile reads a whole file. The result is shared where the file is cached and must not be changed.
 func (m *storeIO) ReadFile(name string) ([]byte, error) {
-	at := Canonical(name)
+	at := icebergaccess.Canonical(name)
 	if b, ok := m.cache.get(at); ok && !nocache.Is(m.ctx) {
 		return b, nil
 	}
-	b, _, err := m.client.ReadAll(m.ctx, at, MaxFile)
+	b, _, err := m.client.ReadAll(m.ctx, at, icebergaccess.MaxFile)
 	if err != nil {
 		return nil, pathError(err)
 	}
@@ -125,7 +112,7 @@ func (m *storeIO) Open(name string) (iceio.File, error) {
 
 // Remove deletes a file that its writer knows to be referenced by nothing.
 func (m *storeIO) Remove(name string) error {
-	if err := m.client.Delete(m.ctx, Canonical(name), ""); err != nil {
+	if err := m.client.Delete(m.ctx, icebergaccess.Canonical(name), ""); err != nil {
 		return pathError(err)
 	}
 	return nil
@@ -139,10 +126,10 @@ func (m *storeIO) Create(name string) (iceio.FileWriter, error) {
 // WriteFile creates a file; an existing file with the same content is no error. It is read back and compared: one
 // damaged manifest hides all rows below it.
 func (m *storeIO) WriteFile(name string, p []byte) error {
-	if err := m.client.PutReadBack(m.ctx, Canonical(name), p); err != nil {
+	if err := m.client.PutReadBack(m.ctx, icebergaccess.Canonical(name), p); err != nil {
 		return pathError(err)
 	}
-	m.keep(Canonical(name), bytes.Clone(p))
+	m.keep(icebergaccess.Canonical(name), bytes.Clone(p))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
 // ReadBacks are files that were written and must be read back before a commit that names them. Safe for concurrent use; nil is none.
@@ -36,7 +37,7 @@ func ReadBackLater(fs iceio.WriteFileIO) (iceio.WriteFileIO, *ReadBacks) {
 
 // WriteFile implements iceio.WriteFileIO.
 func (l *laterIO) WriteFile(name string, p []byte) error {
-	readBack, err := l.client.PutReadBackLater(l.ctx, Canonical(name), p)
+	readBack, err := l.client.PutReadBackLater(l.ctx, icebergaccess.Canonical(name), p)
 	if err != nil {
 		return pathError(err)
 	}
@@ -44,7 +45,7 @@ func (l *laterIO) WriteFile(name string, p []byte) error {
 		if err := readBack(ctx, c); err != nil {
 			return pathError(err)
 		}
-		l.keep(Canonical(name), bytes.Clone(p))
+		l.keep(icebergaccess.Canonical(name), bytes.Clone(p))
 		return nil
 	})
 	return nil

@@ -28,7 +28,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
@@ -302,7 +302,7 @@ func canonicalFolder(folder string) string {
 	if !ok || rest == "" {
 		return ""
 	}
-	at, err := urlresolve.Parse(metadataio.Canonical(scheme+"://"+strings.TrimLeft(rest, "/")) + "/")
+	at, err := urlresolve.Parse(icebergaccess.Canonical(scheme+"://"+strings.TrimLeft(rest, "/")) + "/")
 	if err != nil {
 		return ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -40,9 +41,9 @@ func (t *Table) metadata(ctx context.Context, at string, refsOnly bool) ([]byte,
 	if bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(bytes.NewReader(b))
 		if err == nil {
-			b, err = io.ReadAll(io.LimitReader(z, metadataLimit+1))
+			b, err = io.ReadAll(io.LimitReader(z, icebergaccess.MaxFile+1))
 		}
-		if err == nil && len(b) > metadataLimit {
+		if err == nil && len(b) > icebergaccess.MaxFile {
 			err = errors.New("too large")
 		}
 		if err != nil {

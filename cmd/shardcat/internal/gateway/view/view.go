@@ -271,23 +271,9 @@ func (b blob) ReadRange(_ context.Context, off int64, p []byte) error {
 
 // readWhole reads an object of the table's metadata.
 func (t *Table) readWhole(ctx context.Context, url string) ([]byte, error) {
-	b, _, err := t.cat.Client().ReadAll(ctx, canonical(url), metadataLimit)
+	b, _, err := t.cat.Client().ReadAll(ctx, icebergaccess.Canonical(url), icebergaccess.MaxFile)
 	if errors.Is(err, blobio.ErrNotFound) {
 		return nil, ErrNoObject
 	}
 	return b, err
-}
-
-// metadataLimit bounds what is read as one metadata file, manifest or manifest list.
-const metadataLimit = 256 << 20
-
-// canonical spells a location as blobio takes it.
-func canonical(location string) string {
-	switch {
-	case strings.HasPrefix(location, "/"):
-		return "file://" + location
-	case strings.HasPrefix(location, "file:/") && !strings.HasPrefix(location, "file://"):
-		return "file://" + strings.TrimPrefix(location, "file:")
-	}
-	return location
 }
