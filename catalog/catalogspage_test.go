@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/restsettings"
 )
 
@@ -433,7 +434,7 @@ func TestNamesOfWarehouses(t *testing.T) {
 		"s3://b/tables?region=eu-west-1&endpoint=http://h": "s3://b/tables", "s3a://b/t": "s3a://b/t", "abfss://c@a.dfs.core.windows.net/t": "abfss://c@a.dfs.core.windows.net/t",
 		"gs://b": "gs://b", "/data/tables": "file:///data/tables", "./tables": "file:///data/tables",
 	} {
-		if got := warehouseForServer(warehouse, "file:///data/tables"); got != told || isWarehouseName(warehouse) {
+		if got := caturi.WarehouseForServer(warehouse, "file:///data/tables"); got != told || caturi.IsWarehouseName(warehouse) {
 			t.Errorf("%s: the server is told %s, want %s", warehouse, got, told)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -99,7 +100,7 @@ func (c *Catalog) Create(ctx context.Context, name Name, o CreateOptions) (*Tabl
 		placed = append(slices.Clip(opts), icecatalog.WithLocation(location))
 	}
 	created, err := c.ice.CreateTable(ctx, name.identifier(), p.schema, placed...)
-	if err != nil && o.Location == "" && isREST(c.opts.URI) && refusesLocation(err) { // the server places its tables itself
+	if err != nil && o.Location == "" && caturi.IsREST(c.opts.URI) && refusesLocation(err) { // the server places its tables itself
 		location = ""
 		created, err = c.ice.CreateTable(ctx, name.identifier(), p.schema, opts...)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 )
 
@@ -47,7 +48,7 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 	remove := c.ice.DropTable
 	if purge {
 		p, ok := c.ice.(purger)
-		if !ok || !isREST(c.opts.URI) {
+		if !ok || !caturi.IsREST(c.opts.URI) {
 			return fmt.Errorf("%w: purge needs a REST catalog; drop the table and let gc delete its files", ErrInvalid)
 		}
 		remove = p.PurgeTable

@@ -18,6 +18,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -108,7 +109,7 @@ func (c *Catalog) plannedTable(ctx context.Context, name Name, o CreateOptions) 
 		return nil, err
 	}
 	made := &creation{createNamespace: o.CreateNamespace, options: o, location: c.newLocation(name)}
-	meta, err := made.metadata(parts, isREST(c.opts.URI))
+	meta, err := made.metadata(parts, caturi.IsREST(c.opts.URI))
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
@@ -153,7 +154,7 @@ func (l *lostCreation) Is(target error) bool { return target == ErrConflict }
 func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID string) (found *table.Snapshot, rejected, err error) {
 	updates := t.creation.updates
 	if staged != nil {
-		if isREST(t.cat.opts.URI) {
+		if caturi.IsREST(t.cat.opts.URI) {
 			staged.Snapshot.SchemaID = nil // the server numbers schemas
 		}
 		updates = append(updates[:len(updates):len(updates)], staged.Updates...)
@@ -227,7 +228,7 @@ func (t *Table) tryCreate(ctx context.Context, staged *manifest.Staged, jobID st
 // that was carried out all the same.
 func (t *Table) createOtherwise(ctx context.Context, why error) (*table.Table, error) {
 	known := (*commiterr.Error)(nil)
-	if !isREST(t.cat.opts.URI) || !errors.As(why, &known) || !slices.Contains(noFirstCommit, known.Status) || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
+	if !caturi.IsREST(t.cat.opts.URI) || !errors.As(why, &known) || !slices.Contains(noFirstCommit, known.Status) || errors.Is(why, icecatalog.ErrNoSuchNamespace) {
 		return nil, t.notCreated(ctx, t.refusal(why))
 	}
 	created, err := t.cat.Create(ctx, t.name, t.creation.options)

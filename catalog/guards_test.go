@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -505,27 +506,11 @@ func TestSecretsOfMistypedCatalogs(t *testing.T) {
 		"postgres://u:secret@h:port/db", "sqlite:/x?password=secret",
 	} {
 		_, err := Open(context.Background(), Options{URI: uri, Warehouse: t.TempDir(), RetryBudget: -1})
-		if shown := redactURI(uri); strings.Contains(shown, "secret") || strings.Contains(shown, "ret@") {
+		if shown := caturi.Redact(uri); strings.Contains(shown, "secret") || strings.Contains(shown, "ret@") {
 			t.Errorf("%s is shown as %s", uri, shown)
 		}
 		if err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "ret@")) {
 			t.Errorf("%s: %v", uri, err)
-		}
-	}
-}
-
-func TestOwnersCompareCanonically(t *testing.T) {
-	for _, same := range [][2]string{
-		{"rest+http://h:8181", "rest+http://h:8181/"}, {"rest+http://H/x/", "rest+http://h:80/x"},
-		{"rest+https://h:443", "rest+https://h"}, {"postgresql://h:5432/db", "postgres://h/db"}, {"sqlite:/a/b", "sqlite:/a/b"},
-	} {
-		if a, b := canonicalIdentity(same[0]), canonicalIdentity(same[1]); a != b {
-			t.Errorf("%s is %s, %s is %s", same[0], a, same[1], b)
-		}
-	}
-	for _, other := range [][2]string{{"rest+http://h", "rest+https://h"}, {"rest+http://h/a", "rest+http://h/b"}, {"sqlite:/a", "sqlite:/A"}} {
-		if canonicalIdentity(other[0]) == canonicalIdentity(other[1]) {
-			t.Errorf("%s and %s are two catalogs", other[0], other[1])
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 )
 
 // identityProperty of a namespace has the first UUID of its catalog, or several with commas between them. Each one that is added later has a property
@@ -253,7 +254,7 @@ const identityTime = "2006-01-02T15:04:05.000000000Z"
 
 // isOwner reports whether the record of a vault folder names this catalog.
 func (c *Catalog) isOwner(ctx context.Context, there *Owner) (bool, error) {
-	if !there.TakenOver && canonicalIdentity(there.Catalog) == canonicalIdentity(c.identity) {
+	if !there.TakenOver && caturi.Canonical(there.Catalog) == caturi.Canonical(c.identity) {
 		return true, nil
 	}
 	return c.hasIdentity(ctx, there.CatalogID)
@@ -276,7 +277,7 @@ func (c *Catalog) checkOwned(ctx context.Context, there *Owner, tableUUID string
 // takeOwnership makes this catalog the owner of a vault folder. The former owner is refused from then on.
 func (c *Catalog) takeOwnership(ctx context.Context, there Owner, name Name) error {
 	id := c.identityFor(ctx, name.Namespace)
-	if id != "" && id == there.CatalogID && there.TakenOver && canonicalIdentity(there.Catalog) == canonicalIdentity(c.identity) {
+	if id != "" && id == there.CatalogID && there.TakenOver && caturi.Canonical(there.Catalog) == caturi.Canonical(c.identity) {
 		return nil // taken over before
 	}
 	if id == "" || id == there.CatalogID { // a copy of this catalog has the UUID too

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
@@ -75,7 +76,9 @@ type Options struct {
 }
 
 // KnowsWarehouse reports whether the warehouse is a name that only the REST catalog knows, and no folder or URL.
-func (o Options) KnowsWarehouse() bool { return isREST(o.URI) && isWarehouseName(o.Warehouse) }
+func (o Options) KnowsWarehouse() bool {
+	return caturi.IsREST(o.URI) && caturi.IsWarehouseName(o.Warehouse)
+}
 
 // Access is what a catalog is opened for.
 type Access string
@@ -203,6 +206,15 @@ func (c *Catalog) mount(ctx context.Context) error {
 	}
 	c.vault = strings.TrimSuffix(at, "/")
 	return CheckLocation("vault", c.vault)
+}
+
+// errWarehouseName is the refusal of a name without a vault.
+func errWarehouseName(name string) error {
+	hint := ""
+	if strings.ContainsAny(name, "/") && !strings.Contains(name, ":") {
+		hint = "; write a local folder as ./" + name
+	}
+	return fmt.Errorf("%w: warehouse %q is a name of the REST catalog; set the folder or URL for shards with --vault%s", ErrInvalid, name, hint)
 }
 
 func (c *Catalog) mountWarehouse(ctx context.Context) error {

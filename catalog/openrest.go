@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 	"github.com/shardcat/shardcat/catalog/internal/restsettings"
@@ -24,11 +24,11 @@ import (
 
 // openREST takes secrets from the environment (see docs/guides/catalogs.md), and with rest.sigv4-enabled=true what the AWS SDK finds.
 func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecatalog.Catalog, string, func() error, *vended.Keys, error) {
-	identity := redactURI(o.URI)
+	identity := caturi.Redact(o.URI)
 	base, query, _ := strings.Cut(o.URI, "?")
 	settings, err := restsettings.Parse(query)
 	if err != nil {
-		return nil, "", nil, nil, fmt.Errorf("%w: catalog %s: %w", ErrInvalid, redactURI(base), err)
+		return nil, "", nil, nil, fmt.Errorf("%w: catalog %s: %w", ErrInvalid, caturi.Redact(base), err)
 	}
 	below, err := settings.Transport(strings.TrimPrefix(base, "rest+"))
 	headers, headersErr := settings.Headers()
@@ -36,11 +36,11 @@ func openREST(ctx context.Context, o Options, props iceberg.Properties) (icecata
 		return nil, "", nil, nil, fmt.Errorf("catalog %s: %w", identity, err)
 	}
 	below.Agent, below.Timeout, below.Budget, below.MaxMemory = userAgent(o.Agent), o.RequestTimeout, o.RetryBudget, o.metadataMemory()
-	below.Waiting, below.Recovered = outageLog(o.Log, redactURI(base))
-	keys := vended.New(below, !isWarehouseName(o.Warehouse), o.Now)
+	below.Waiting, below.Recovered = outageLog(o.Log, caturi.Redact(base))
+	keys := vended.New(below, !caturi.IsWarehouseName(o.Warehouse), o.Now)
 	// Headers belong to the catalog alone: a token endpoint may be another's. They are signed where requests are.
 	opts := []rest.Option{rest.WithAdditionalProps(props), rest.WithCustomTransport(&commitWatch{keys}), rest.WithHeaders(headers)}
-	if warehouse := warehouseForServer(o.Warehouse, props["warehouse"]); warehouse != "" && !o.unnamed {
+	if warehouse := caturi.WarehouseForServer(o.Warehouse, props["warehouse"]); warehouse != "" && !o.unnamed {
 		opts = append(opts, rest.WithWarehouseLocation(warehouse))
 	}
 	if prefix := settings.Prefix(); prefix != "" {
@@ -96,46 +96,4 @@ func userAgent(agent string) string {
 		}
 	}
 	return "shardcat/" + version
-}
-
-// placeSchemes are those of URLs that report where a warehouse lies. Anything else that has a colon is a name that a REST catalog
-// knows: an ARN, Glue's ID:CATALOG/BUCKET, BigLake's bl://….
-var placeSchemes = []string{
-	"file", "mem", "http", "https", "s3", "s3a", "s3n", "gs", "gcs", "az", "azblob", "abfs", "abfss", "wasb", "wasbs", "azure",
-}
-
-// isWarehouseName distinguishes a name that only a REST catalog knows from a URL and from a path, which begins with / . ~ or a drive.
-func isWarehouseName(warehouse string) bool {
-	scheme, rest, ok := strings.Cut(warehouse, ":")
-	switch {
-	case warehouse == "" || strings.ContainsAny(warehouse[:1], "/.~") || strings.Contains(warehouse, "\\"):
-		return false
-	case !ok:
-		return true
-	case len(scheme) == 1: // a drive
-		return false
-	}
-	return !slices.Contains(placeSchemes, strings.ToLower(scheme)) || !strings.HasPrefix(rest, "/")
-}
-
-// warehouseForServer is the name of a warehouse that is sent to a server: a name as it is, a URL as it was typed but without its options, and
-// of a path its canonical URL.
-func warehouseForServer(typed, canonical string) string {
-	if isWarehouseName(typed) {
-		return typed
-	}
-	if !strings.Contains(typed, "://") {
-		return canonical
-	}
-	plain, _, _ := strings.Cut(typed, "?")
-	return plain
-}
-
-// errWarehouseName is the refusal of a name without a vault.
-func errWarehouseName(name string) error {
-	hint := ""
-	if strings.ContainsAny(name, "/") && !strings.Contains(name, ":") {
-		hint = "; write a local folder as ./" + name
-	}
-	return fmt.Errorf("%w: warehouse %q is a name of the REST catalog; set the folder or URL for shards with --vault%s", ErrInvalid, name, hint)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -36,7 +37,7 @@ func (c *Catalog) settings() map[string]string {
 // metadataCodec is how the metadata files of a table are compressed unless its property states otherwise (docs/design/commit.md, "The metadata
 // file"). A REST server writes them itself: not every one takes a codec.
 func (c *Catalog) metadataCodec() string {
-	if isREST(c.opts.URI) {
+	if caturi.IsREST(c.opts.URI) {
 		return table.MetadataCompressionCodecNone
 	}
 	return table.MetadataCompressionCodecGzip

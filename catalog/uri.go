@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/apache/iceberg-go"
@@ -19,6 +17,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
+	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
@@ -38,60 +37,15 @@ func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
 	case scheme == "postgres" || scheme == "postgresql":
 		ice, identity, closer, err = openPostgres(ctx, o, props)
 		return ice, identity, closer, nil, err
-	case isREST(uri):
+	case caturi.IsREST(uri):
 		return openREST(ctx, o, props)
 	}
 	return nil, "", nil, nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH, postgres://… or rest+http(s)://…",
-		ErrInvalid, redactURI(uri))
+		ErrInvalid, caturi.Redact(uri))
 }
 
 // RedactURI is a catalog's URI without credentials and options.
-func RedactURI(uri string) string { return redactURI(uri) }
-
-func isREST(uri string) bool {
-	return strings.HasPrefix(uri, "rest+http://") || strings.HasPrefix(uri, "rest+https://")
-}
-
-// redactURI takes credentials and options out of a catalog URI. Of one that is not understood only the scheme is
-// left: a mistyped URI may have its password anywhere.
-func redactURI(uri string) string {
-	scheme, rest, ok := strings.Cut(uri, ":")
-	u, err := url.Parse(uri)
-	switch {
-	case !ok:
-		return "…"
-	case scheme == "sqlite":
-		path, _, _ := strings.Cut(rest, "?")
-		return "sqlite:" + path
-	case err != nil || u.Host == "" || strings.Contains(u.Host+u.Path, "@"):
-		return scheme + ":…"
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	u.Opaque = secretSetting.ReplaceAllString(u.Opaque, "$1=…")
-	return u.String()
-}
-
-// secretSetting is a secret in a list of settings, as in "postgres:user=u password=p".
-var secretSetting = regexp.MustCompile(`(?i)([a-z_]*(?:pass|pwd|secret|token|key|credential)[a-z_]*)(?:=|%3d)('[^']*'?|"[^"]*"?|[^ ]*)`)
-
-// canonicalIdentity is an identity in the one form in which owners are compared: rest+http://h, rest+http://h:80 and
-// rest+http://H/ are one catalog.
-func canonicalIdentity(identity string) string {
-	u, err := url.Parse(identity)
-	if err != nil || u.Host == "" {
-		return identity
-	}
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	if u.Scheme == "postgresql" {
-		u.Scheme = "postgres"
-	}
-	standard := map[string]string{"rest+http": "80", "rest+https": "443", "postgres": "5432"}[u.Scheme]
-	if u.Port() == standard {
-		u.Host = strings.TrimSuffix(u.Host, ":"+standard)
-	}
-	u.Path = strings.TrimRight(u.Path, "/")
-	return u.String()
-}
+func RedactURI(uri string) string { return caturi.Redact(uri) }
 
 // sqliteOptions: readers do not block the writer (WAL), writers wait for one another up to 30 s, and a
 // transaction that will write takes its lock when it begins, so that it can wait instead of failing later.
@@ -100,7 +54,7 @@ const sqliteOptions = "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(30000)&_p
 
 func openSQLite(ctx context.Context, path string, access Access, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
 	if strings.ContainsAny(path, "?#") || path == "" {
-		return nil, "", nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH", ErrInvalid, redactURI("sqlite:"+path))
+		return nil, "", nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH", ErrInvalid, caturi.Redact("sqlite:"+path))
 	}
 	abs, err := filepath.Abs(strings.TrimPrefix(path, "//"))
 	if err != nil {
@@ -153,7 +107,7 @@ func readSQLite(ctx context.Context, abs string, props iceberg.Properties) (icec
 }
 
 func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (icecatalog.Catalog, string, func() error, error) {
-	uri, identity := o.URI, redactURI(o.URI)
+	uri, identity := o.URI, caturi.Redact(o.URI)
 	if strings.HasSuffix(identity, ":…") { // the driver's errors would name parts of it
 		return nil, "", nil, fmt.Errorf("%w: catalog %s: must be postgres://USER:PASSWORD@HOST/DATABASE, with / and @ in a password written %%2F and %%40",
 			ErrInvalid, identity)
