@@ -137,27 +137,42 @@ func (c *Catalog) replaceNote(ctx context.Context, at string, record any) error 
 	return c.putNote(ctx, at, record)
 }
 
-// nameOf finds the table of a UUID, nil if the catalog shows none.
+// nameOf finds the table of a UUID, nil if the catalog shows none. As registeredNow, it searches for some seconds where a server reports tables as
+// missing that it lists: the table may be one of them.
 func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
+	for n := 1; ; n++ {
+		name, missing, err := c.findUUID(ctx, uuid)
+		if name != nil || err != nil || !missing || n > maxReloads || c.sql != nil {
+			return name, err
+		}
+		if err := backoff.Wait(ctx, missingPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// findUUID is one look of nameOf; missing: a table is listed and not loaded.
+func (c *Catalog) findUUID(ctx context.Context, uuid string) (_ *Name, missing bool, _ error) {
 	names, err := c.allTables(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, n := range names {
 		ice, err := c.ice.LoadTable(ctx, n.identifier())
 		switch {
 		case errors.Is(translate(err), ErrNotFound): // dropped since it was listed
+			missing = true
 		case errors.Is(err, blobio.ErrNotFound):
 			if lost, lostErr := c.metadataIsGone(ctx, n); !lost {
-				return nil, cmp.Or(lostErr, err)
+				return nil, false, cmp.Or(lostErr, err)
 			}
 		case err != nil:
-			return nil, err
+			return nil, false, err
 		case ice.Metadata().TableUUID().String() == uuid:
-			return &n, nil
+			return &n, false, nil
 		}
 	}
-	return nil, nil
+	return nil, missing, nil
 }
 
 // metadataIsGone reports whether the metadata file of a table in a database does not exist: such a table has no UUID.

@@ -45,10 +45,22 @@ type namespaceRecord struct {
 // recordName records a table's name, from which RecoverAll takes it. The catalog's own change stands without it.
 func (c *Catalog) recordName(ctx context.Context, t *Table) {
 	c.identityFor(ctx, t.name.Namespace) // of the new namespace: the former one may be dropped
-	note := func() (any, error) { return nameNote{recordVersion, t.name.String()}, nil }
+	note := func() (any, error) { return nameNote{recordVersion, c.nameNow(ctx, t).String()}, nil }
 	if err := c.putVersion(ctx, t.VaultFolder()+nameNotes, note); err != nil {
 		c.opts.Log.Warn("the table's name could not be recorded; table recover --all would restore its former name", "table", t.name.String(), "error", err)
 	}
+}
+
+// nameNow is the name that a table has by now: it may have been renamed once more, and that record been written already.
+func (c *Catalog) nameNow(ctx context.Context, t *Table) Name {
+	there, err := c.ice.LoadTable(ctx, t.name.identifier())
+	if err == nil && there.Metadata().TableUUID().String() == t.UUID() {
+		return t.name
+	}
+	if name, err := c.nameOf(ctx, t.UUID()); err == nil && name != nil {
+		return *name
+	}
+	return t.name
 }
 
 // namespaceNotes is where the versions of a namespace's record are.

@@ -93,3 +93,27 @@ func TestRenameIsFinal(t *testing.T) {
 		})
 	}
 }
+
+// TestNameOfTwoRenames: of two renames, the record of the first one, written after that of the second, has the name of the second.
+func TestNameOfTwoRenames(t *testing.T) {
+	ctx := context.Background()
+	g := newGround(t)
+	first, second := Name{"default", "first"}, Name{"default", "second"}
+	tbl := g.create(g.open(nil, nil))
+	c := g.open(nil, nil)
+	if _, err := c.ice.RenameTable(ctx, tableName.identifier(), first.identifier()); err != nil {
+		t.Fatal(err)
+	}
+	behind, err := c.Load(ctx, first) // and has its name recorded last
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.open(nil, nil).Rename(ctx, first, second); err != nil {
+		t.Fatal(err)
+	}
+	c.recordName(ctx, behind)
+	var note nameNote
+	if err := c.readLastVersion(ctx, tbl.VaultFolder()+nameNotes, &note); err != nil || note.Table != second.String() {
+		t.Errorf("recorded: %v, %v", note, err)
+	}
+}

@@ -87,7 +87,7 @@ func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 		return loaded, nil
 	}
 	begun := time.Now()
-	out, _, err := c.loadRegistered(ctx)
+	out, err := c.registeredNow(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,8 @@ func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 }
 
 // registeredNow is registered with no listing of before, for a deletion that nothing takes back. A catalog that reports a table as missing which it lists
-// is requested again, for some seconds: a failover may show none.
+// is requested again, for some seconds: a failover may show none. What is still missing then is left out: some catalogs
+// list tables of other formats, which they do not load.
 func (c *Catalog) registeredNow(ctx context.Context) ([]registeredTable, error) {
 	if c.sql != nil {
 		return c.registered(ctx)
