@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/restcat"
 	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/catalog/internal/vended"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -247,11 +247,7 @@ func isLocal(location string) bool {
 
 // connect opens the Iceberg catalog itself.
 func (c *Catalog) connect(ctx context.Context) error {
-	props := iceberg.Properties{}
-	if c.warehouse != "" {
-		props["warehouse"] = c.warehouse
-	}
-	ice, identity, closeIce, keys, err := openIceberg(ctx, c.opts, props)
+	ice, identity, closeIce, err := openIceberg(ctx, c.opts, c.warehouse)
 	if err != nil {
 		return err
 	}
@@ -259,23 +255,17 @@ func (c *Catalog) connect(ctx context.Context) error {
 	c.registrar, _ = ice.(registrar)
 	store := metadataio.NewStore(c.metadata, cmp.Or(c.opts.MetadataCache, metadataio.DefaultCache), c.opts.metadataMemory())
 	c.fs = store.FS
-	if tables, ok := ice.(*sqlcat.Tables); ok {
+	switch tables := ice.(type) {
+	case *sqlcat.Tables:
 		ice, c.sql = tables.UseIO(store.FS), tables
 		if c.opts.wrap == nil {
 			c.queue = tables.Queue()
 		}
-	} else {
+	case *restcat.Tables:
+		ice = tables.UseIO(store.FS, vended.Stores{Metadata: c.metadata, Shards: c.client, Vault: c.vault, Log: c.opts.Log})
 		if c.opts.wrap == nil {
 			c.queue = commitqueue.NewObjects(c.client, c.vaultFolder)
 		}
-		served := &servedTables{Catalog: ice, fs: store.FS}
-		if keys != nil {
-			stores := vended.Stores{Metadata: c.metadata, Shards: c.client, Vault: c.vault, Log: c.opts.Log}
-			served.vended = func(ctx context.Context, t *table.Table, load func(context.Context) error) {
-				keys.Mount(ctx, stores, t, load)
-			}
-		}
-		ice = served
 	}
 	c.ice, c.identity = ice, identity
 	if c.opts.wrap != nil {

@@ -19,29 +19,44 @@ import (
 
 	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
+	"github.com/shardcat/shardcat/catalog/internal/restcat"
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
 	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
-	"github.com/shardcat/shardcat/catalog/internal/vended"
 )
 
-// openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders; keys are the storage
-// credentials that it hands out, nil for one that hands out none.
-func openIceberg(ctx context.Context, o Options, props iceberg.Properties) (
-	ice icecatalog.Catalog, identity string, closer func() error, keys *vended.Keys, err error,
-) {
+// openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders.
+func openIceberg(ctx context.Context, o Options, warehouse string) (ice icecatalog.Catalog, identity string, closer func() error, err error) {
+	props := iceberg.Properties{}
+	if warehouse != "" {
+		props["warehouse"] = warehouse
+	}
 	uri := o.URI
 	switch scheme, rest, _ := strings.Cut(uri, ":"); {
 	case scheme == "sqlite":
-		ice, identity, closer, err = openSQLite(ctx, rest, o.Access, props)
-		return ice, identity, closer, nil, err
+		return openSQLite(ctx, rest, o.Access, props)
 	case scheme == "postgres" || scheme == "postgresql":
-		ice, identity, closer, err = openPostgres(ctx, o, props)
-		return ice, identity, closer, nil, err
+		return openPostgres(ctx, o, props)
 	case caturi.IsREST(uri):
-		return openREST(ctx, o, props)
+		tables, err := restcat.Open(ctx, o.rest(warehouse))
+		if err != nil {
+			return nil, "", nil, err
+		}
+		return tables, caturi.Redact(uri), tables.Close, nil
 	}
-	return nil, "", nil, nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH, postgres://… or rest+http(s)://…",
+	return nil, "", nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH, postgres://… or rest+http(s)://…",
 		ErrInvalid, caturi.Redact(uri))
+}
+
+// rest are the options of the client of a REST catalog.
+func (o *Options) rest(location string) restcat.Options {
+	r := restcat.Options{
+		Name: CatalogName, URI: o.URI, Location: location, Agent: o.Agent, RequestTimeout: o.RequestTimeout, RetryBudget: o.RetryBudget,
+		MaxMemory: o.metadataMemory(), Now: o.Now, Log: o.Log,
+	}
+	if !o.unnamed {
+		r.Warehouse = o.Warehouse
+	}
+	return r
 }
 
 // RedactURI is a catalog's URI without credentials and options.
@@ -128,7 +143,7 @@ func openPostgres(ctx context.Context, o Options, props iceberg.Properties) (ice
 // readsOf are the reads of a database on another machine by the options of a catalog.
 func readsOf(o Options, identity string) sqlcat.Reads {
 	r := sqlcat.Reads{Budget: cmp.Or(o.RetryBudget, resthttp.DefaultBudget), Timeout: cmp.Or(o.RequestTimeout, resthttp.DefaultReadTimeout)}
-	r.Waiting, r.Recovered = outageLog(o.Log, identity)
+	r.Waiting, r.Recovered = resthttp.OutageLog(o.Log, identity)
 	return r
 }
 

@@ -1,4 +1,4 @@
-package catalog
+package restcat
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 
 // CommitTable implements icecatalog.Catalog. Its errors have the class that the server's response proves: iceberg-go's own say neither
 // the status of every response, nor whether the body came from the catalog, nor whether anything was sent.
-func (c *servedTables) CommitTable(ctx context.Context, ident table.Identifier, r []table.Requirement, u []table.Update) (table.Metadata, string, error) {
+func (c *Tables) CommitTable(ctx context.Context, ident table.Identifier, r []table.Requirement, u []table.Update) (table.Metadata, string, error) {
 	seen := &commitResponse{}
 	ctx = httptrace.WithClientTrace(context.WithValue(ctx, commitResponseKey{}, seen), &httptrace.ClientTrace{WroteHeaders: seen.wroteHeaders})
 	meta, at, err := c.Catalog.CommitTable(ctx, ident, r, u)

@@ -1,4 +1,4 @@
-package catalog
+package restcat
 
 import (
 	"net/http"
@@ -18,7 +18,7 @@ func TestTokensStayWithTheCatalog(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("SHARDCAT_REST_TOKEN", "secret")
-	_, _, _, _, err := openREST(t.Context(), Options{URI: "rest+" + server.URL}, nil)
+	_, err := Open(t.Context(), Options{URI: "rest+" + server.URL})
 	if err == nil || !strings.Contains(err.Error(), "redirects to another host") {
 		t.Errorf("%v, want a refused redirect", err)
 	}
