@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
@@ -276,6 +277,52 @@ func (c *Catalog) connect(ctx context.Context) error {
 	}
 	return nil
 }
+
+// openIceberg opens the catalog of a URI. identity names it without secrets, for ownership of vault folders.
+func openIceberg(ctx context.Context, o Options, warehouse string) (ice icecatalog.Catalog, identity string, closer func() error, err error) {
+	switch scheme, _, _ := strings.Cut(o.URI, ":"); {
+	case scheme == "sqlite" || scheme == "postgres" || scheme == "postgresql":
+		tables, identity, err := sqlcat.Open(ctx, o.sql(warehouse))
+		if err != nil {
+			return nil, "", nil, err
+		}
+		return tables, identity, tables.Close, nil
+	case caturi.IsREST(o.URI):
+		tables, err := restcat.Open(ctx, o.rest(warehouse))
+		if err != nil {
+			return nil, "", nil, err
+		}
+		return tables, caturi.Redact(o.URI), tables.Close, nil
+	}
+	return nil, "", nil, fmt.Errorf("%w: catalog %q: must be sqlite:PATH, postgres://… or rest+http(s)://…", ErrInvalid, caturi.Redact(o.URI))
+}
+
+// sql are the options of a catalog in a database.
+func (o *Options) sql(warehouse string) sqlcat.Options {
+	c := sqlcat.Options{
+		URI: o.URI, Name: CatalogName, Create: o.Access == ReadWrite, ReadOnly: o.Access == ReadOnly, RequestTimeout: o.RequestTimeout,
+		RetryBudget: o.RetryBudget, Log: o.Log, Properties: iceberg.Properties{},
+	}
+	if warehouse != "" {
+		c.Properties["warehouse"] = warehouse
+	}
+	return c
+}
+
+// rest are the options of the client of a REST catalog.
+func (o *Options) rest(location string) restcat.Options {
+	r := restcat.Options{
+		Name: CatalogName, URI: o.URI, Location: location, Agent: o.Agent, RequestTimeout: o.RequestTimeout, RetryBudget: o.RetryBudget,
+		MaxMemory: o.metadataMemory(), Now: o.Now, Log: o.Log,
+	}
+	if !o.unnamed {
+		r.Warehouse = o.Warehouse
+	}
+	return r
+}
+
+// RedactURI is a catalog's URI without credentials and options.
+func RedactURI(uri string) string { return caturi.Redact(uri) }
 
 // Close lets go of the catalog and of the spaces that Open made.
 func (c *Catalog) Close() error {

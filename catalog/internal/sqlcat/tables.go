@@ -50,7 +50,8 @@ type Tables struct {
 	mu   sync.Mutex
 	last map[string]*table.Table
 	// reads are retried where the database is another machine's.
-	reads Reads
+	reads  Reads
+	closer func() error
 }
 
 // mostStates is how many states of tables are kept.
@@ -83,20 +84,10 @@ func (c *Tables) Base(ctx context.Context, ident table.Identifier) (*table.Table
 	return table.NewFromLocation(ctx, ident, at, c.fs, c)
 }
 
-// Options of New.
-type Options struct {
-	// Name of the catalog in its database.
-	Name    string
-	DB      *sql.DB
-	Dialect sqlcatalog.SupportedDialect
-	// Reads of a database on another machine are retried; the zero value does not.
-	Reads Reads
-}
-
-// New are the tables of a catalog of iceberg-go, which does the rest.
-func New(ctx context.Context, ice icecatalog.Catalog, o Options) *Tables {
-	c := &Tables{Catalog: ice, name: o.Name, db: o.DB, dialect: o.Dialect, reads: o.Reads}
-	_, err := o.DB.ExecContext(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0")
+// newTables are the tables of a catalog of iceberg-go, which does the rest.
+func newTables(ctx context.Context, ice icecatalog.Catalog, name string, in database) *Tables {
+	c := &Tables{Catalog: ice, name: name, db: in.DB, dialect: in.dialect, reads: in.reads}
+	_, err := in.ExecContext(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0")
 	c.untyped = err != nil
 	return c
 }
@@ -106,6 +97,9 @@ func (c *Tables) UseIO(fs table.FSysF) icecatalog.Catalog {
 	c.fs = fs
 	return c
 }
+
+// Close closes the database.
+func (c *Tables) Close() error { return c.closer() }
 
 // Queue is the one of the writers of the tables.
 func (c *Tables) Queue() commitqueue.Queue { return commitqueue.NewSQL(c.db, c.spelled) }
