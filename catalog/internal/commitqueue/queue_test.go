@@ -5,15 +5,16 @@ import (
 	"database/sql"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	sqlcatalog "github.com/apache/iceberg-go/catalog/sql"
 	"github.com/google/uuid"
 	_ "modernc.org/sqlite"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog/internal/sqldb"
 )
 
 // fakeTable is a table that nobody has committed to.
@@ -47,16 +48,14 @@ func newClient(t *testing.T) *blobio.Client {
 
 func vault(table string) string { return "mem://queue/vault/" + table + "/" }
 
-func newDB(t *testing.T) *sql.DB {
+func newDB(t *testing.T) sqldb.DB {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "queue.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	return db
+	return sqldb.DB{DB: db, Dialect: sqlcatalog.SQLite}
 }
-
-func spelled(query string) string { return strings.ReplaceAll(query, "$", "?") }
 
 // TestDeadWriter: a ticket whose holder shows no life is taken away, and one that was only slow gets another.
 func TestDeadWriter(t *testing.T) {
@@ -69,7 +68,7 @@ func TestDeadWriter(t *testing.T) {
 				queue, other = NewObjects(client, vault), NewObjects(client, vault)
 			} else {
 				db := newDB(t)
-				queue, other = NewSQL(db, spelled), NewSQL(db, spelled)
+				queue, other = NewSQL(db), NewSQL(db)
 			}
 			dead := &Writer{Queue: queue, Table: table, Now: time.Now}
 			if err := dead.hold(ctx, table.id); err != nil {
@@ -211,7 +210,7 @@ func TestWhoLooks(t *testing.T) {
 		if c.queue {
 			w.Queue = countedQueue{NewObjects(nil, vault), &looks}
 			if c.rows {
-				w.Queue = countedQueue{NewSQL(nil, spelled), &looks}
+				w.Queue = countedQueue{NewSQL(sqldb.DB{}), &looks}
 			}
 		}
 		if err := w.Await(t.Context(), max(1, c.attempt)); err != nil || looks > 0 != c.want {

@@ -2,29 +2,27 @@ package commitqueue
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/shardcat/shardcat/catalog/internal/sqldb"
 )
 
 // SQL is a queue as rows beside the tables of the catalog, which other clients don't look at:
 //
 //	shardcat_line   table_uuid, number (key), beats
 type SQL struct {
-	db      *sql.DB
-	spelled func(query string) string
-	mu      sync.Mutex
-	ready   bool
+	db    sqldb.DB
+	mu    sync.Mutex
+	ready bool
 }
 
-// NewSQL is a queue in a database; spelled writes the parameters $1, $2 of a query as the database takes them.
-func NewSQL(db *sql.DB, spelled func(query string) string) *SQL {
-	return &SQL{db: db, spelled: spelled}
-}
+// NewSQL is a queue in a database.
+func NewSQL(db sqldb.DB) *SQL { return &SQL{db: db} }
 
 const (
 	queueThere = "SELECT number FROM shardcat_line WHERE 1 = 0"
@@ -67,7 +65,7 @@ func (q *SQL) waiting(ctx context.Context, table uuid.UUID) (out []ticket, err e
 	if err := q.prepare(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := q.db.QueryContext(ctx, q.spelled(queueWaiting), table.String())
+	rows, err := q.db.QueryContext(ctx, q.db.Spelled(queueWaiting), table.String())
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +85,7 @@ func (q *SQL) take(ctx context.Context, table uuid.UUID) (number int64, err erro
 		return 0, err
 	}
 	for range takeTries {
-		err = q.db.QueryRowContext(ctx, q.spelled(queueTake), table.String()).Scan(&number)
+		err = q.db.QueryRowContext(ctx, q.db.Spelled(queueTake), table.String()).Scan(&number)
 		if err == nil || ctx.Err() != nil {
 			return number, err
 		}
@@ -96,7 +94,7 @@ func (q *SQL) take(ctx context.Context, table uuid.UUID) (number int64, err erro
 }
 
 func (q *SQL) beat(ctx context.Context, table uuid.UUID, number int64) (bool, error) {
-	n, err := q.exec(ctx, queueBeat, table.String(), number)
+	n, err := q.db.Change(ctx, queueBeat, table.String(), number)
 	return n > 0, err
 }
 
@@ -105,15 +103,6 @@ func (q *SQL) leave(ctx context.Context, table uuid.UUID, number, beats int64) e
 	if beats != anyBeats {
 		query, args = queueLeave+" AND beats = $3", append(args, beats)
 	}
-	_, err := q.exec(ctx, query, args...)
+	_, err := q.db.Change(ctx, query, args...)
 	return err
-}
-
-// exec runs a statement and counts the rows it changed.
-func (q *SQL) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	done, err := q.db.ExecContext(ctx, q.spelled(query), args...)
-	if err != nil {
-		return 0, err
-	}
-	return done.RowsAffected()
 }

@@ -2,11 +2,11 @@ package metadataio
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"

@@ -27,7 +27,7 @@ func (c *Tables) RegisterTable(ctx context.Context, ident table.Identifier, meta
 
 // DropAt drops a table if a metadata file is its current one.
 func (c *Tables) DropAt(ctx context.Context, ident table.Identifier, at string) error {
-	dropped, err := c.exec(ctx, "DELETE FROM iceberg_tables"+c.where()+" AND metadata_location = $4", append(c.rowOf(ident), at)...)
+	dropped, err := c.db.Change(ctx, "DELETE FROM iceberg_tables"+c.where()+" AND metadata_location = $4", append(c.rowOf(ident), at)...)
 	if err == nil && dropped == 0 {
 		err = fmt.Errorf("%w: another writer committed to table %s", table.ErrCommitFailed, dotted(ident))
 	}
@@ -53,7 +53,7 @@ func (c *Tables) RenameTable(ctx context.Context, from, to table.Identifier) (*t
 		return nil, errors.Join(fmt.Errorf("%w: %s", icecatalog.ErrTableAlreadyExists, dotted(to)), err)
 	}
 	// The primary key decides between two that take one name.
-	moved, err := c.exec(ctx, "UPDATE iceberg_tables SET table_namespace = $4, table_name = $5"+c.where(),
+	moved, err := c.db.Change(ctx, "UPDATE iceberg_tables SET table_namespace = $4, table_name = $5"+c.where(),
 		append(c.rowOf(from), c.rowOf(to)[1:]...)...)
 	switch {
 	case err != nil:
@@ -80,7 +80,7 @@ func (c *Tables) forget(ctx context.Context, at string) error {
 func (c *Tables) PropertiesNamed(ctx context.Context, name string) (of map[string]map[string]string, err error) {
 	err = c.reads.Do(ctx, func(ctx context.Context) error {
 		of = map[string]map[string]string{}
-		rows, err := c.db.QueryContext(ctx, c.spelled("SELECT namespace, property_key, property_value FROM iceberg_namespace_properties"+
+		rows, err := c.db.QueryContext(ctx, c.db.Spelled("SELECT namespace, property_key, property_value FROM iceberg_namespace_properties"+
 			" WHERE catalog_name = $1 AND (property_key = $2 OR property_key LIKE $3) AND property_value IS NOT NULL"), c.name, name, name+".%")
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (c *Tables) PropertiesNamed(ctx context.Context, name string) (of map[strin
 
 // AddProperty adds a property to a namespace unless it has it.
 func (c *Tables) AddProperty(ctx context.Context, ident table.Identifier, name, value string) error {
-	_, err := c.exec(ctx, "INSERT INTO iceberg_namespace_properties (catalog_name, namespace, property_key, property_value)"+
+	_, err := c.db.Change(ctx, "INSERT INTO iceberg_namespace_properties (catalog_name, namespace, property_key, property_value)"+
 		" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", c.name, dotted(ident), name, value)
 	return err
 }

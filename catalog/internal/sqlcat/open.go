@@ -22,6 +22,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/resthttp"
+	"github.com/shardcat/shardcat/catalog/internal/sqldb"
 )
 
 // Options of Open.
@@ -82,7 +83,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*Tables, string, e
 	if err != nil {
 		return nil, "", fmt.Errorf("catalog %s: %w", abs, err)
 	}
-	return openIn(ctx, database{db, sqlcatalog.SQLite, "sqlite:" + abs, Reads{}}, o)
+	return openIn(ctx, database{sqldb.DB{DB: db, Dialect: sqlcatalog.SQLite}, "sqlite:" + abs, Reads{}}, o)
 }
 
 // readSQLite opens a file to read. Under WAL even a reader wants to write an index of the log beside the file. Where
@@ -94,7 +95,7 @@ func readSQLite(ctx context.Context, abs string, o Options) (*Tables, string, er
 		if err != nil {
 			return nil, "", fmt.Errorf("catalog %s: %w", abs, err)
 		}
-		return openIn(ctx, database{db, sqlcatalog.SQLite, "sqlite:" + abs, Reads{}}, o)
+		return openIn(ctx, database{sqldb.DB{DB: db, Dialect: sqlcatalog.SQLite}, "sqlite:" + abs, Reads{}}, o)
 	}
 	tables, identity, err := open("?mode=ro&_pragma=busy_timeout(30000)")
 	if err == nil || errors.Is(err, caterr.ErrNotFound) {
@@ -123,7 +124,7 @@ func openPostgres(ctx context.Context, o Options) (*Tables, string, error) {
 	if err != nil { // the driver's error may repeat the URI
 		return nil, "", fmt.Errorf("catalog %s: %s", identity, strings.ReplaceAll(err.Error(), uri, identity))
 	}
-	return openIn(ctx, database{db, sqlcatalog.Postgres, identity, reads}, o)
+	return openIn(ctx, database{sqldb.DB{DB: db, Dialect: sqlcatalog.Postgres}, identity, reads}, o)
 }
 
 // readsOf are the reads of a database on another machine.
@@ -145,8 +146,7 @@ const tablesThere = "SELECT count(*) FROM iceberg_tables WHERE 1 = 0"
 
 // database is a database that is open, and what names it without secrets.
 type database struct {
-	*sql.DB
-	dialect  sqlcatalog.SupportedDialect
+	sqldb.DB
 	identity string
 	reads    Reads
 }
@@ -161,7 +161,7 @@ func openIn(ctx context.Context, db database, o Options) (*Tables, string, error
 			return nil, "", errors.Join(notACatalog(db.identity, err), db.Close())
 		}
 	}
-	ice, err := sqlcatalog.NewCatalog(o.Name, db.DB, db.dialect, props)
+	ice, err := sqlcatalog.NewCatalog(o.Name, db.DB.DB, db.Dialect, props)
 	if err != nil {
 		return nil, "", errors.Join(fmt.Errorf("catalog %s: %w", db.identity, err), db.Close())
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 	icecatalog "github.com/apache/iceberg-go/catalog"
-	sqlcatalog "github.com/apache/iceberg-go/catalog/sql"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,6 +23,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/sqldb"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -39,9 +39,8 @@ import (
 type Tables struct {
 	icecatalog.Catalog
 	// name is that of the catalog in its database.
-	name    string
-	db      *sql.DB
-	dialect sqlcatalog.SupportedDialect
+	name string
+	db   sqldb.DB
 	// untyped: the column iceberg_type is not there.
 	untyped bool
 	fs      table.FSysF
@@ -86,7 +85,7 @@ func (c *Tables) Base(ctx context.Context, ident table.Identifier) (*table.Table
 
 // newTables are the tables of a catalog of iceberg-go, which does the rest.
 func newTables(ctx context.Context, ice icecatalog.Catalog, name string, in database) *Tables {
-	c := &Tables{Catalog: ice, name: name, db: in.DB, dialect: in.dialect, reads: in.reads}
+	c := &Tables{Catalog: ice, name: name, db: in.DB, reads: in.reads}
 	_, err := in.ExecContext(ctx, "SELECT iceberg_type FROM iceberg_tables WHERE 1 = 0")
 	c.untyped = err != nil
 	return c
@@ -102,7 +101,7 @@ func (c *Tables) UseIO(fs table.FSysF) icecatalog.Catalog {
 func (c *Tables) Close() error { return c.closer() }
 
 // Queue is the one of the writers of the tables.
-func (c *Tables) Queue() commitqueue.Queue { return commitqueue.NewSQL(c.db, c.spelled) }
+func (c *Tables) Queue() commitqueue.Queue { return commitqueue.NewSQL(c.db) }
 
 // where is the condition that finds a table's row; its arguments come first.
 func (c *Tables) where() string {
@@ -118,14 +117,6 @@ func (c *Tables) rowOf(ident table.Identifier) []any {
 	return []any{c.name, dotted(icecatalog.NamespaceFromIdent(ident)), icecatalog.TableNameFromIdent(ident)}
 }
 
-// spelled writes numbered arguments as the database takes them.
-func (c *Tables) spelled(query string) string {
-	if c.dialect == sqlcatalog.SQLite {
-		return strings.ReplaceAll(query, "$", "?")
-	}
-	return query
-}
-
 // Location is the current metadata file of a table; ErrNoSuchTable if there is none.
 func (c *Tables) Location(ctx context.Context, ident table.Identifier) (string, error) {
 	if err := icecatalog.ValidateTableIdentifier(ident); err != nil {
@@ -133,7 +124,7 @@ func (c *Tables) Location(ctx context.Context, ident table.Identifier) (string, 
 	}
 	var at sql.NullString
 	err := c.reads.Do(ctx, func(ctx context.Context) error {
-		return c.db.QueryRowContext(ctx, c.spelled("SELECT metadata_location FROM iceberg_tables"+c.where()), c.rowOf(ident)...).Scan(&at)
+		return c.db.QueryRowContext(ctx, c.db.Spelled("SELECT metadata_location FROM iceberg_tables"+c.where()), c.rowOf(ident)...).Scan(&at)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -323,7 +314,7 @@ func (c *Tables) Point(ctx context.Context, ident table.Identifier, from, to str
 	if !c.untyped {
 		set += ", iceberg_type = 'TABLE'"
 	}
-	moved, err := c.exec(ctx, set+c.where()+" AND metadata_location = $5", append(c.rowOf(ident), to, from)...)
+	moved, err := c.db.Change(ctx, set+c.where()+" AND metadata_location = $5", append(c.rowOf(ident), to, from)...)
 	if err != nil {
 		return false, databaseError(fmt.Errorf("committing to table %s: %w", dotted(ident), err))
 	}
@@ -349,7 +340,7 @@ func (c *Tables) Point(ctx context.Context, ident table.Identifier, from, to str
 func (c *Tables) names(ctx context.Context, at string) (bool, error) {
 	n := 0
 	err := c.reads.Do(ctx, func(ctx context.Context) error {
-		return c.db.QueryRowContext(ctx, c.spelled("SELECT COUNT(*) FROM iceberg_tables WHERE metadata_location = $1"), at).Scan(&n)
+		return c.db.QueryRowContext(ctx, c.db.Spelled("SELECT COUNT(*) FROM iceberg_tables WHERE metadata_location = $1"), at).Scan(&n)
 	})
 	return n > 0, err
 }
@@ -373,7 +364,7 @@ func (c *Tables) add(ctx context.Context, ident table.Identifier, at string) (bo
 	if c.untyped {
 		column, value = "", ""
 	}
-	added, err := c.exec(ctx, "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location"+column+
+	added, err := c.db.Change(ctx, "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location"+column+
 		") SELECT CAST($1 AS VARCHAR), CAST($2 AS VARCHAR), CAST($3 AS VARCHAR), CAST($4 AS VARCHAR)"+value+
 		" WHERE EXISTS (SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = $1 AND namespace = $2)"+
 		" OR EXISTS (SELECT 1 FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2) ON CONFLICT DO NOTHING",
@@ -394,14 +385,6 @@ func (c *Tables) refused(ctx context.Context, ident table.Identifier) error {
 		return fmt.Errorf("%w: %s", icecatalog.ErrTableAlreadyExists, dotted(ident))
 	}
 	return fmt.Errorf("%w: %s", icecatalog.ErrNoSuchNamespace, dotted(icecatalog.NamespaceFromIdent(ident)))
-}
-
-func (c *Tables) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	done, err := c.db.ExecContext(ctx, c.spelled(query), args...)
-	if err != nil {
-		return 0, err
-	}
-	return done.RowsAffected()
 }
 
 // write writes metadata as the table's file of the given version and returns its location.
