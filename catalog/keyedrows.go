@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
@@ -27,13 +28,13 @@ type rowNamer interface {
 // there is space, then in temporary files.
 type keyedRows struct {
 	table  *Table
-	key    *rowKey
+	key    *rowkey.Key
 	source RecordSource
 	// unique refuses rows of one key; else the last one counts.
 	unique bool
 
 	rows *rowsort.Sorter // without keys: in the order in which they came
-	keys keyList
+	keys rowkey.List
 	n    int64
 	// superseded are the rows that a later one of their key takes the place of, a bit for each.
 	superseded []byte
@@ -47,7 +48,7 @@ const (
 )
 
 // gather reads the source to its end.
-func (t *Table) gather(ctx context.Context, src RecordSource, project *projection, key *rowKey, unique bool) (_ *keyedRows, err error) {
+func (t *Table) gather(ctx context.Context, src RecordSource, project *projection, key *rowkey.Key, unique bool) (_ *keyedRows, err error) {
 	d := &keyedRows{table: t, key: key, source: src, unique: unique}
 	types := arrowtype.Schema(t.schema.Shard)
 	if d.rows, err = rowsort.New(types, nil, rowsort.Options{Memory: spoolMemory}); err != nil {
@@ -66,7 +67,7 @@ func (t *Table) gather(ctx context.Context, src RecordSource, project *projectio
 
 // close removes temporary files.
 func (d *keyedRows) close() error {
-	err := d.keys.close()
+	err := d.keys.Close()
 	if d.rows != nil {
 		err = errors.Join(err, d.rows.Close())
 	}
@@ -97,14 +98,14 @@ func (d *keyedRows) read(ctx context.Context, project *projection, types *arrow.
 
 // addKeys sorts the keys of a batch.
 func (d *keyedRows) addKeys(b arrow.RecordBatch, sorter *extsort.Sorter) error {
-	r, err := d.key.reader(b)
+	r, err := d.key.Reader(b)
 	if err != nil {
 		return err
 	}
 	var key []byte
 	var number [8]byte
 	for i := range int(b.NumRows()) {
-		bytes, null := r.append(key[:0], i)
+		bytes, null := r.Append(key[:0], i)
 		if key = bytes; null != nil {
 			return fmt.Errorf("%w: %s has no key: %s is null", manifest.ErrSchema, d.rowName(d.n), null.Name)
 		}
@@ -139,23 +140,23 @@ func (d *keyedRows) distinct(sorter *extsort.Sorter) error {
 		n := int64(binary.BigEndian.Uint64(r.Value))
 		switch same := row >= 0 && string(r.Key) == string(last); {
 		case same && d.unique:
-			return fmt.Errorf("%w: %s has the key of %s: %s", ErrExists, d.rowName(n), d.rowName(row), d.key.text(last))
+			return fmt.Errorf("%w: %s has the key of %s: %s", ErrExists, d.rowName(n), d.rowName(row), d.key.Text(last))
 		case same:
 			d.superseded[row/8] |= 1 << (row % 8)
 			d.dropped++
 		case row >= 0:
-			if err := d.keys.add(last, row); err != nil {
+			if err := d.keys.Add(last, row); err != nil {
 				return err
 			}
 		}
 		last, row = append(last[:0], r.Key...), n
 	}
 	if row >= 0 {
-		if err := d.keys.add(last, row); err != nil {
+		if err := d.keys.Add(last, row); err != nil {
 			return err
 		}
 	}
-	return d.keys.finish()
+	return d.keys.Finish()
 }
 
 // lasting are the rows that are no other's predecessor, in the order in which they came.

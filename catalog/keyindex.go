@@ -15,6 +15,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -78,23 +79,10 @@ func (t *Table) keyIndexDefs() []keyIndexDef {
 	return all
 }
 
-// keyOfIDs is the key of columns by their field ids in a schema of the table; ok is false if they can't be one there.
-func keyOfIDs(ts *manifest.TableSchema, ids []int) (key *rowKey, ok bool) {
-	key = &rowKey{}
-	for _, id := range ids {
-		n := ts.Node(id)
-		if n == nil || n.Parent != schema.NoParent || !n.Hashable() || n.IsDynamic() {
-			return nil, false
-		}
-		key.columns = append(key.columns, n)
-	}
-	return key, true
-}
-
 // keyIndexText is what a key index was made of: columns by id, type, name and other names. Where any of it is another now, the index is left alone.
-func keyIndexText(ids []int, key *rowKey) string {
+func keyIndexText(ids []int, key *rowkey.Key) string {
 	var parts []string
-	for i, n := range key.columns {
+	for i, n := range key.Columns {
 		parts = append(parts, fmt.Sprintf("%d %s %q %q", ids[i], n.TypeName(), n.Name, n.Aliases))
 	}
 	return strings.Join(parts, ", ")
@@ -103,7 +91,7 @@ func keyIndexText(ids []int, key *rowKey) string {
 // keyIndex is a key index of which keys are looked up. Not for concurrent use.
 type keyIndex struct {
 	table *Table
-	key   *rowKey
+	key   *rowkey.Key
 	def   keyIndexDef
 	state *keyindex.State
 	// files are the levels that are open; bad are those that can't be used.
@@ -127,7 +115,7 @@ func (t *Table) readKeyState(ctx context.Context, client *blobio.Client, def key
 
 // openKeyIndex reads what a key index covers: one request. ts is the schema that its key is of.
 func (t *Table) openKeyIndex(ctx context.Context, client *blobio.Client, ts *manifest.TableSchema, def keyIndexDef) (*keyIndex, error) {
-	key, ok := keyOfIDs(ts, def.ids)
+	key, ok := rowkey.OfIDs(ts, def.ids)
 	if !ok {
 		return nil, fmt.Errorf("%w: the key columns were dropped or can't be a key any more", manifest.ErrSchema)
 	}

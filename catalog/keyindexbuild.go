@@ -18,9 +18,9 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
-	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -77,11 +77,7 @@ func (t *Table) parseKeyIndex(spec string) (*keyIndexDef, error) {
 	if err != nil {
 		return nil, err
 	}
-	def := &keyIndexDef{}
-	for _, n := range key.columns {
-		def.ids = append(def.ids, t.schema.IDs[n.ID])
-	}
-	return def, nil
+	return &keyIndexDef{ids: t.idsOfKey(key)}, nil
 }
 
 // changeKeyIndexes commits a change of what the table's property states about its key indexes.
@@ -114,7 +110,7 @@ func (t *Table) UpdateKeyIndexes(ctx context.Context) (*KeyIndexResult, error) {
 }
 
 func (t *Table) updateKeyIndex(ctx context.Context, def keyIndexDef, done *KeyIndexResult) error {
-	key, ok := keyOfIDs(t.schema, def.ids)
+	key, ok := rowkey.OfIDs(t.schema, def.ids)
 	if !ok {
 		return nil // a column of it was dropped
 	}
@@ -148,7 +144,7 @@ var errSpoilt = errors.New("a level can't be read")
 // keyIndexBuild makes the next state of a key index.
 type keyIndexBuild struct {
 	table *Table
-	key   *rowKey
+	key   *rowkey.Key
 	def   keyIndexDef
 	old   *keyIndex
 	done  *KeyIndexResult
@@ -408,7 +404,7 @@ func (b *keyIndexBuild) readKeys(ctx context.Context, to *keyindex.Builder) (row
 }
 
 func (b *keyIndexBuild) readShard(ctx context.Context, client *blobio.Client, r *stripesToRead, to *keyindex.Builder, rows map[uint32]int64) error {
-	p, err := b.table.PlanOf([]*manifest.Entry{r.entry}, ScanOptions{Where: b.key.present(), Select: []string{}})
+	p, err := b.table.PlanOf([]*manifest.Entry{r.entry}, ScanOptions{Where: b.key.Present(), Select: []string{}})
 	if err != nil {
 		return err
 	}
@@ -439,7 +435,7 @@ func (b *keyIndexBuild) readShard(ctx context.Context, client *blobio.Client, r 
 }
 
 func (b *keyIndexBuild) addKeys(batch arrow.RecordBatch, at int, unit uint32, to *keyindex.Builder) error {
-	r, err := b.key.reader(batch)
+	r, err := b.key.Reader(batch)
 	if err != nil {
 		return err
 	}
@@ -447,7 +443,7 @@ func (b *keyIndexBuild) addKeys(batch arrow.RecordBatch, at int, unit uint32, to
 	defer b.mu.Unlock()
 	var key []byte
 	for i := range int(batch.NumRows()) {
-		bytes, null := r.append(key[:0], i)
+		bytes, null := r.Append(key[:0], i)
 		if key = bytes; null != nil {
 			continue
 		}
@@ -456,14 +452,6 @@ func (b *keyIndexBuild) addKeys(batch arrow.RecordBatch, at int, unit uint32, to
 		}
 	}
 	return nil
-}
-
-// present selects the rows that have a key, and names all columns of it.
-func (k *rowKey) present() (all filter.Expr) {
-	for _, n := range k.columns {
-		all = filter.And(all, filter.Not(filter.IsNull(filter.Path{n.Name})))
-	}
-	return all
 }
 
 // writeLevel writes the new keys and those of the merged levels as one level.

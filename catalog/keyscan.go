@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/internal/ranges"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -24,8 +25,8 @@ func (p *Plan) siftKeys(ctx context.Context) error {
 		return nil
 	}
 	for _, def := range p.table.keyIndexDefs() {
-		key, ok := keyOfIDs(p.schema, def.ids)
-		if !ok || def.object == "" || !slices.Contains(p.bound.Nodes(), key.columns[0].ID) {
+		key, ok := rowkey.OfIDs(p.schema, def.ids)
+		if !ok || def.object == "" || !slices.Contains(p.bound.Nodes(), key.Columns[0].ID) {
 			continue
 		}
 		x, err := p.table.openKeyIndex(ctx, p.table.cat.client, p.schema, def)
@@ -101,7 +102,7 @@ func (p *Plan) ruleOut(x *keyIndex, may map[uint32]bool) {
 // answer gives the records that may answer a question about the first column of the key, by their numbers; known is false if those are many, or the
 // question is about something else.
 func (x *keyIndex) answer(ctx context.Context, q filter.Question, first map[uint32]uint64) (rows []filter.Range, known bool, err error) {
-	n := x.key.columns[0]
+	n := x.key.Columns[0]
 	if len(q.Path) != 1 || q.Path[0].ID != n.ID {
 		return nil, false, nil
 	}
@@ -112,8 +113,8 @@ func (x *keyIndex) answer(ctx context.Context, q filter.Question, first map[uint
 			return nil, false, nil
 		}
 		for i := range q.Values {
-			part := x.key.part(n, &q.Values[i])
-			if len(x.key.columns) > 1 {
+			part := x.key.Part(n, &q.Values[i])
+			if len(x.key.Columns) > 1 {
 				spans = append(spans, keyindex.SpanBetween(part, part))
 			} else {
 				spans = append(spans, keyindex.SpanOf(part))
@@ -123,10 +124,10 @@ func (x *keyIndex) answer(ctx context.Context, q filter.Question, first map[uint
 	case filter.Within:
 		var low, high []byte
 		if q.Low != nil {
-			low = x.key.part(n, q.Low)
+			low = x.key.Part(n, q.Low)
 		}
 		if q.High != nil {
-			high = x.key.part(n, q.High)
+			high = x.key.Part(n, q.High)
 		}
 		spans = append(spans, keyindex.SpanBetween(low, high))
 	default:

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -21,8 +22,8 @@ import (
 type keySearch struct {
 	table  *Table
 	branch string
-	key    *rowKey
-	keys   *keyList
+	key    *rowkey.Key
+	keys   *rowkey.List
 	// seen are the shards that were looked into, with what was found in them, nil for nothing.
 	seen map[string]*match
 	// opened counts them; others were ruled out by their entries.
@@ -35,14 +36,14 @@ type keySearch struct {
 
 // run looks into the shards of the head that are new to the search, and gives all with rows of the keys.
 func (s *keySearch) run(ctx context.Context) (found []match, err error) {
-	if s.key.schemaID != s.table.ice.Schema().ID {
+	if s.key.SchemaID != s.table.ice.Schema().ID {
 		return nil, fmt.Errorf("%w: the table's columns were changed concurrently; ingest again", ErrConflict)
 	}
-	if len(s.keys.batches) == 0 {
+	if len(s.keys.Batches) == 0 {
 		return nil, nil
 	}
-	low, high := s.keys.batches[0].low, s.keys.batches[len(s.keys.batches)-1].high
-	p, err := s.table.Plan(ctx, ScanOptions{At: At{Ref: s.branch}, Where: s.key.span(low, high), Select: []string{}, IgnoreIndexes: true})
+	low, high := s.keys.Batches[0].Low, s.keys.Batches[len(s.keys.Batches)-1].High
+	p, err := s.table.Plan(ctx, ScanOptions{At: At{Ref: s.branch}, Where: s.key.Span(low, high), Select: []string{}, IgnoreIndexes: true})
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +64,6 @@ func (s *keySearch) run(ctx context.Context) (found []match, err error) {
 	return found, nil
 }
 
-// span selects the keys from one to another, and others. It names all columns, so that all their bounds are read.
-func (k *rowKey) span(low, high []byte) filter.Expr {
-	all := k.between(k.columns[0], k.split(low)[0], k.split(high)[0])
-	for _, n := range k.columns[1:] {
-		all = filter.And(all, filter.Not(filter.IsNull(filter.Path{n.Name})))
-	}
-	return all
-}
-
 // look looks into shards, batch of keys after batch.
 func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry) error {
 	matches := make([]*match, len(shards))
@@ -79,17 +71,17 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 	if err != nil {
 		return err
 	}
-	for i := range s.keys.batches {
+	for i := range s.keys.Batches {
 		if len(shards) == 0 {
 			break
 		}
-		set, err := s.keys.load(&s.keys.batches[i])
+		set, err := s.keys.Load(&s.keys.Batches[i])
 		if err != nil {
 			return err
 		}
 		hits := make([]*keyHits, len(shards))
 		if index != nil {
-			if hits, err = index.ask(ctx, shards, set.keys); err != nil {
+			if hits, err = index.ask(ctx, shards, set.Keys); err != nil {
 				return err
 			}
 		}
@@ -127,19 +119,15 @@ func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyIn
 	if len(shards) <= fewShards {
 		return nil, nil
 	}
-	var ids []int
-	for _, n := range s.key.columns {
-		ids = append(ids, s.table.schema.IDs[n.ID])
-	}
-	return s.table.keyIndexFor(ctx, s.table.schema, ids)
+	return s.table.keyIndexFor(ctx, s.table.schema, s.table.idsOfKey(s.key))
 }
 
 // left are the keys of a set that a shard may have: those that a key index names, if it covers the shard, else those that bounds and term filters
 // leave.
-func (s *keySearch) left(all *Plan, e *manifest.Entry, set *keySet, may []bool, hits *keyHits) (left [][]byte) {
+func (s *keySearch) left(all *Plan, e *manifest.Entry, set *rowkey.Set, may []bool, hits *keyHits) (left [][]byte) {
 	if hits != nil {
 		for _, i := range hits.keys {
-			left = append(left, set.keys[i])
+			left = append(left, set.Keys[i])
 		}
 		return left
 	}
@@ -148,7 +136,7 @@ func (s *keySearch) left(all *Plan, e *manifest.Entry, set *keySet, may []bool, 
 		return keys
 	}
 	for _, key := range keys {
-		if may[set.find(key)] {
+		if may[set.Find(key)] {
 			left = append(left, key)
 		}
 	}
@@ -161,9 +149,9 @@ const mostSiftedKeys = 4096
 // sift asks the term filters of shards, where they have some of columns of the key, which keys of a set each shard may have; nil is all. It costs a few
 // short reads for each matrix, which shards of one commit share, and spares the roots and indexes of shards that have none of the keys. Shards of which a
 // key index has told are not asked about.
-func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, hits []*keyHits, set *keySet) (may [][]bool, err error) {
+func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, hits []*keyHits, set *rowkey.Set) (may [][]bool, err error) {
 	may = make([][]bool, len(shards))
-	if len(set.keys) > mostSiftedKeys {
+	if len(set.Keys) > mostSiftedKeys {
 		return may, nil
 	}
 	allow, err := s.table.Allowed()
@@ -189,11 +177,11 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	if len(units) == 0 {
 		return may, nil
 	}
-	keys := make([][]filter.Value, len(set.keys))
-	for i, key := range set.keys {
-		keys[i] = s.key.values(key)
+	keys := make([][]filter.Value, len(set.Keys))
+	for i, key := range set.Keys {
+		keys[i] = s.key.Values(key)
 	}
-	found, err := index.PruneKeys(ctx, s.table.cat.client, s.key.columns, keys, units)
+	found, err := index.PruneKeys(ctx, s.table.cat.client, s.key.Columns, keys, units)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +201,7 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 
 // keysOfShard are the keys of a set that a shard may have, and which of its records have them if a key index has told.
 type keysOfShard struct {
-	set  *keySet
+	set  *rowkey.Set
 	left [][]byte
 	hits *keyHits
 }
@@ -224,7 +212,7 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifes
 	if len(keys.left) == 0 {
 		return nil
 	}
-	p, err := s.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Where: s.key.filter(keys.left), Select: []string{}})
+	p, err := s.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Where: s.key.Filter(keys.left), Select: []string{}})
 	if err != nil || !p.bound.MayMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
 		return err
 	}
@@ -269,29 +257,29 @@ func (s *keySearch) stripe(ctx context.Context, in *search, i int, hits *keyHits
 }
 
 // possible are the keys of a set that an entry's bounds and partition leave.
-func (s *keySearch) possible(all *Plan, e *manifest.Entry, set *keySet) [][]byte {
-	n := s.key.columns[0]
+func (s *keySearch) possible(all *Plan, e *manifest.Entry, set *rowkey.Set) [][]byte {
+	n := s.key.Columns[0]
 	var low, high []byte
 	if stats := all.schema.Stats(e, n.ID); stats != nil {
 		if stats.Min != nil {
-			low = s.key.part(n, stats.Min)
+			low = s.key.Part(n, stats.Min)
 		}
 		if stats.Max != nil {
-			high = s.key.part(n, stats.Max)
+			high = s.key.Part(n, stats.Max)
 		}
 	}
-	return set.within(low, high)
+	return set.Within(low, high)
 }
 
 // mark sets the bits of the rows of a batch that have a key of the set; at is the place of its first row.
-func (s *keySearch) mark(b arrow.RecordBatch, at int, bitmap []byte, set *keySet) error {
-	r, err := s.key.reader(b)
+func (s *keySearch) mark(b arrow.RecordBatch, at int, bitmap []byte, set *rowkey.Set) error {
+	r, err := s.key.Reader(b)
 	if err != nil {
 		return err
 	}
 	var key []byte
 	for i := range int(b.NumRows()) {
-		bytes, null := r.append(key[:0], i)
+		bytes, null := r.Append(key[:0], i)
 		if key = bytes; null != nil {
 			continue
 		}
@@ -299,12 +287,12 @@ func (s *keySearch) mark(b arrow.RecordBatch, at int, bitmap []byte, set *keySet
 		if bitmap[place/8]&bit != 0 {
 			continue // deleted before
 		}
-		found := set.find(key)
+		found := set.Find(key)
 		if found < 0 {
 			continue
 		}
 		if s.refuse != nil {
-			return s.refuse(set.rows[found], key)
+			return s.refuse(set.Rows[found], key)
 		}
 		bitmap[place/8] |= bit
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -78,7 +79,7 @@ func (u *upsert) pick(ctx context.Context, s *table.Snapshot) (_ *CommitResult, 
 		u.search = &keySearch{table: t, key: d.key, keys: &d.keys, seen: map[string]*match{}}
 		if d.unique {
 			u.search.refuse = func(_ int64, key []byte) error {
-				return fmt.Errorf("%w: snapshot %d has a key that main has: %s", ErrExists, s.SnapshotID, d.key.text(key))
+				return fmt.Errorf("%w: snapshot %d has a key that main has: %s", ErrExists, s.SnapshotID, d.key.Text(key))
 			}
 		}
 		c.prepare = func(ctx context.Context) (manifest.Change, error) {
@@ -97,13 +98,13 @@ func (t *Table) pickedKeys(ctx context.Context, s *table.Snapshot, text string, 
 	if err != nil {
 		return nil, fmt.Errorf("table %s: snapshot %d: %w", t.name, s.SnapshotID, err)
 	}
-	key, ok := keyOfIDs(t.schema, by.ids)
+	key, ok := rowkey.OfIDs(t.schema, by.ids)
 	if !ok {
 		return nil, fmt.Errorf("%w: table %s: snapshot %d was ingested by a key whose columns were dropped or can't be a key any more", ErrInvalid, t.name, s.SnapshotID)
 	}
-	key.schemaID = t.ice.Schema().ID
+	key.SchemaID = t.ice.Schema().ID
 	var columns []string
-	for _, n := range key.columns {
+	for _, n := range key.Columns {
 		columns = append(columns, schema.JoinPath(n.Name))
 	}
 	p, err := t.PlanOf(entries, ScanOptions{Select: columns})
@@ -164,9 +165,14 @@ func parseDeliveryKey(text string) (k deliveryKey, err error) {
 	return k, nil
 }
 
+// newRowKey finds the columns of a key.
+func (t *Table) newRowKey(columns []string) (*rowkey.Key, error) {
+	return rowkey.New(t.schema.Shard, t.ice.Schema().ID, columns)
+}
+
 // idsOfKey are the field ids of the columns of a key.
-func (t *Table) idsOfKey(key *rowKey) (ids []int) {
-	for _, n := range key.columns {
+func (t *Table) idsOfKey(key *rowkey.Key) (ids []int) {
+	for _, n := range key.Columns {
 		ids = append(ids, t.schema.IDs[n.ID])
 	}
 	return ids

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/catalog/internal/arrowint"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -202,36 +203,13 @@ type wide struct {
 }
 
 func numbers(a arrow.Array) (func(int) wide, error) {
-	if value, _, ok := integers(a); ok {
+	if value, _, ok := arrowint.Values(a); ok {
 		return func(i int) wide { return wide{bits: value(i)} }, nil
 	}
 	if a, ok := a.(*array.Float32); ok {
 		return func(i int) wide { return wide{float: float64(a.Value(i))} }, nil
 	}
 	return nil, fmt.Errorf("%w: %s is not a number", manifest.ErrSchema, a.DataType())
-}
-
-// integers gives the values of an array of integers as 64 bits, sign-extended; ok is false for any other array.
-func integers(a arrow.Array) (value func(i int) uint64, signed, ok bool) {
-	switch a := a.(type) {
-	case *array.Int8:
-		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
-	case *array.Int16:
-		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
-	case *array.Int32:
-		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
-	case *array.Int64:
-		return func(i int) uint64 { return uint64(a.Value(i)) }, true, true
-	case *array.Uint8:
-		return func(i int) uint64 { return uint64(a.Value(i)) }, false, true
-	case *array.Uint16:
-		return func(i int) uint64 { return uint64(a.Value(i)) }, false, true
-	case *array.Uint32:
-		return func(i int) uint64 { return uint64(a.Value(i)) }, false, true
-	case *array.Uint64:
-		return a.Value, false, true
-	}
-	return nil, false, false
 }
 
 func appender(b array.Builder) (func(wide), error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/catalog/internal/arrowint"
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -441,7 +442,7 @@ func topValue(a arrow.Array) (v filter.Value, ok bool) {
 	if a.IsNull(0) {
 		return v, false
 	}
-	if integer, _, ok := integers(a); ok {
+	if integer, _, ok := arrowint.Values(a); ok {
 		v.Uint = integer(0)
 		v.Int = int64(v.Uint)
 		return v, true

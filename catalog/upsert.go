@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -25,7 +26,7 @@ func (o *IngestOptions) refuseKeyed(what string) error {
 }
 
 // keyOf is the key that the options name.
-func (t *Table) keyOf(o *IngestOptions) (*rowKey, error) {
+func (t *Table) keyOf(o *IngestOptions) (*rowkey.Key, error) {
 	if len(o.UpsertBy) > 0 && len(o.Unique) > 0 {
 		return nil, fmt.Errorf("%w: UpsertBy and Unique exclude each other", ErrInvalid)
 	}
@@ -62,7 +63,7 @@ func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *proj
 	return out, nil
 }
 
-func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projection, key *rowKey, w *shardWriters) (_ *IngestResult, err error) {
+func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projection, key *rowkey.Key, w *shardWriters) (_ *IngestResult, err error) {
 	t := w.table
 	unique := len(w.options.Unique) > 0
 	d, err := t.gather(ctx, src, project, key, unique)
@@ -73,7 +74,7 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 	u.search = &keySearch{table: t, branch: w.job.branch, key: key, keys: &d.keys, seen: map[string]*match{}}
 	if unique {
 		u.search.refuse = func(row int64, key []byte) error {
-			return fmt.Errorf("%w: %s has a key that the table has: %s", ErrExists, d.rowName(row), u.search.key.text(key))
+			return fmt.Errorf("%w: %s has a key that the table has: %s", ErrExists, d.rowName(row), u.search.key.Text(key))
 		}
 		if _, err := u.search.run(ctx); err != nil { // before anything is written
 			return nil, err

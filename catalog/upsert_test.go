@@ -268,15 +268,15 @@ func keyText(t *testing.T, tbl *Table, key, record string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := k.reader(b)
+	r, err := k.Reader(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes, null := r.append(nil, 0)
+	bytes, null := r.Append(nil, 0)
 	if null != nil {
 		t.Fatal(null.Name)
 	}
-	if parts := k.split(bytes); len(slices.Concat(parts...)) != len(bytes) || len(parts) != len(k.columns) {
+	if parts := k.Split(bytes); len(slices.Concat(parts...)) != len(bytes) || len(parts) != len(k.Columns) {
 		t.Fatalf("%x parts into %x", bytes, parts)
 	}
 	return string(bytes)
@@ -598,47 +598,6 @@ func TestKilledUpserts(t *testing.T) {
 	})
 	if err != nil || kills < 10 {
 		t.Fatalf("%d kills, %v", kills, err)
-	}
-}
-
-// TestManyKeys: lists of keys that don't fit into memory are looked up batch by batch.
-func TestManyKeys(t *testing.T) {
-	var l keyList
-	defer func() {
-		if err := l.close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	const n = 300_000
-	for i := range int64(n) {
-		if err := l.add([]byte(fmt.Sprintf("key %09d", i)), i*3); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := l.finish(); err != nil {
-		t.Fatal(err)
-	}
-	if len(l.batches) < 3 {
-		t.Fatalf("%d batches", len(l.batches))
-	}
-	at := int64(0)
-	for i := range l.batches {
-		s, err := l.load(&l.batches[i])
-		if err != nil || string(s.keys[0]) != string(l.batches[i].low) || string(s.keys[len(s.keys)-1]) != string(l.batches[i].high) {
-			t.Fatal(i, err)
-		}
-		for k, key := range s.keys {
-			if string(key) != fmt.Sprintf("key %09d", at) || s.rows[k] != at*3 || s.find(key) != k {
-				t.Fatalf("key %d is %q, of row %d", at, key, s.rows[k])
-			}
-			at++
-		}
-		if s.find([]byte("key")) >= 0 || s.find([]byte("l")) >= 0 {
-			t.Error("a key that is not there")
-		}
-	}
-	if at != n {
-		t.Errorf("%d keys", at)
 	}
 }
 

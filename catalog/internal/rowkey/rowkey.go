@@ -1,4 +1,6 @@
-package catalog
+// Package rowkey makes the keys of rows: the values of some columns, as bytes that sort as the values do, so that keys can be sorted, looked up and described
+// as filters without their types. A List holds the keys of a delivery, in a temporary file where they are many.
+package rowkey
 
 import (
 	"bytes"
@@ -8,68 +10,83 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/catalog/internal/arrowint"
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// rowKey is the columns whose values together distinguish rows. A key is the parts of its columns one behind the other, in bytes that sort
+// Key is the columns whose values together distinguish rows. A key is the parts of its columns one behind the other, in bytes that sort
 // as the values do; no part is the start of another one of its column:
 //
 //	integers, times    8 bytes, the greatest first; signed ones with their sign flipped
 //	Boolean            1 byte
 //	of a fixed size    the bytes
 //	String, Binary     the bytes, 00 as 00 FF; then 00 00
-type rowKey struct {
-	columns []*schema.Node
-	// schemaID is that of the table's schema that the columns are of.
-	schemaID int
+type Key struct {
+	Columns []*schema.Node
+	// SchemaID is that of the table's schema that the columns are of.
+	SchemaID int
 }
 
-// newRowKey finds the columns of a key.
-func (t *Table) newRowKey(columns []string) (*rowKey, error) {
-	k := &rowKey{schemaID: t.ice.Schema().ID}
+// New finds the columns of a key in a table's schema of an ID.
+func New(table *schema.Schema, schemaID int, columns []string) (*Key, error) {
+	k := &Key{SchemaID: schemaID}
 	for i, path := range columns {
-		n, err := t.schema.Shard.Lookup(path)
+		n, err := table.Lookup(path)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%w: key: %w", ErrInvalid, err)
+			return nil, fmt.Errorf("%w: key: %w", caterr.ErrInvalid, err)
 		case n.Parent != schema.NoParent:
-			return nil, fmt.Errorf("%w: key: %s is a member of another column; keys are of columns", ErrInvalid, path)
+			return nil, fmt.Errorf("%w: key: %s is a member of another column; keys are of columns", caterr.ErrInvalid, path)
 		case !n.Hashable() || n.IsDynamic():
-			return nil, fmt.Errorf("%w: key: column %s is %s, whose equal values can have different bytes or none", ErrInvalid, path, n.TypeName())
+			return nil, fmt.Errorf("%w: key: column %s is %s, whose equal values can have different bytes or none", caterr.ErrInvalid, path, n.TypeName())
 		}
-		for _, other := range k.columns[:i] {
+		for _, other := range k.Columns[:i] {
 			if other == n {
-				return nil, fmt.Errorf("%w: key: column %s is listed twice", ErrInvalid, path)
+				return nil, fmt.Errorf("%w: key: column %s is listed twice", caterr.ErrInvalid, path)
 			}
 		}
-		k.columns = append(k.columns, n)
+		k.Columns = append(k.Columns, n)
 	}
 	return k, nil
 }
 
-// keyReader makes the keys of the rows of one batch.
-type keyReader struct {
-	key    *rowKey
+// OfIDs is the key of columns by their field ids in a schema of the table; ok is false if they can't be one there.
+func OfIDs(ts *manifest.TableSchema, ids []int) (key *Key, ok bool) {
+	key = &Key{}
+	for _, id := range ids {
+		n := ts.Node(id)
+		if n == nil || n.Parent != schema.NoParent || !n.Hashable() || n.IsDynamic() {
+			return nil, false
+		}
+		key.Columns = append(key.Columns, n)
+	}
+	return key, true
+}
+
+// Reader makes the keys of the rows of one batch.
+type Reader struct {
+	key    *Key
 	values []arrow.Array
 	parts  []func(dst []byte, row int) []byte
 }
 
-// reader opens a batch that has the columns of the key by their names.
-func (k *rowKey) reader(b arrow.RecordBatch) (*keyReader, error) {
-	r := &keyReader{key: k}
-	for _, n := range k.columns {
-		i := columnIndex(b, n.Name)
-		if i < 0 {
+// Reader opens a batch that has the columns of the key by their names.
+func (k *Key) Reader(b arrow.RecordBatch) (*Reader, error) {
+	r := &Reader{key: k}
+	for _, n := range k.Columns {
+		at := b.Schema().FieldIndices(n.Name)
+		if len(at) == 0 {
 			return nil, fmt.Errorf("%w: key: unknown column %s", manifest.ErrSchema, n.Name)
 		}
-		a := b.Column(i)
+		a := b.Column(at[0])
 		if e, ok := a.(array.ExtensionArray); ok {
 			a = e.Storage()
 		}
-		part, err := keyPart(a)
+		part, err := partOf(a)
 		if err != nil {
 			return nil, err
 		}
@@ -78,11 +95,11 @@ func (k *rowKey) reader(b arrow.RecordBatch) (*keyReader, error) {
 	return r, nil
 }
 
-// append appends the key of a row; null is its first column without a value, nil if it has all.
-func (r *keyReader) append(dst []byte, row int) (key []byte, null *schema.Node) {
+// Append appends the key of a row; null is its first column without a value, nil if it has all.
+func (r *Reader) Append(dst []byte, row int) (key []byte, null *schema.Node) {
 	for i, part := range r.parts {
 		if r.values[i].IsNull(row) {
-			return dst, r.key.columns[i]
+			return dst, r.key.Columns[i]
 		}
 		dst = part(dst, row)
 	}
@@ -91,9 +108,9 @@ func (r *keyReader) append(dst []byte, row int) (key []byte, null *schema.Node) 
 
 const signBit = 1 << 63
 
-// keyPart gives the part that a value is of a key.
-func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
-	if value, signed, ok := integers(a); ok {
+// partOf gives the part that a value is of a key.
+func partOf(a arrow.Array) (func(dst []byte, row int) []byte, error) {
+	if value, signed, ok := arrowint.Values(a); ok {
 		flip := uint64(0)
 		if signed {
 			flip = signBit
@@ -118,10 +135,10 @@ func keyPart(a arrow.Array) (func(dst []byte, row int) []byte, error) {
 	return nil, fmt.Errorf("%w: a key of %v", manifest.ErrSchema, a.DataType())
 }
 
-// split parts a key by its columns.
-func (k *rowKey) split(key []byte) [][]byte {
-	parts := make([][]byte, len(k.columns))
-	for i, n := range k.columns {
+// Split parts a key by its columns.
+func (k *Key) Split(key []byte) [][]byte {
+	parts := make([][]byte, len(k.Columns))
+	for i, n := range k.Columns {
 		size := 8
 		switch n.Basic {
 		case schema.Boolean:
@@ -144,8 +161,8 @@ func (k *rowKey) split(key []byte) [][]byte {
 	return parts
 }
 
-// part is the part of a key that a bound of a column's values is; it may be no value itself.
-func (k *rowKey) part(n *schema.Node, v *filter.Value) []byte {
+// Part is the part of a key that a bound of a column's values is; it may be no value itself.
+func (k *Key) Part(n *schema.Node, v *filter.Value) []byte {
 	switch {
 	case n.Basic == schema.Boolean && v.Bool:
 		return []byte{1}
@@ -163,21 +180,21 @@ func (k *rowKey) part(n *schema.Node, v *filter.Value) []byte {
 
 // literal is what a part of a key is in a filter; each type of a key has literals for all values but times beyond those of text, which
 // keys do not have.
-func (k *rowKey) literal(n *schema.Node, part []byte) filter.Literal {
+func (k *Key) literal(n *schema.Node, part []byte) filter.Literal {
 	l, _ := filter.LiteralOf(n, k.value(n, part))
 	return l
 }
 
-// values are what the parts of a key are values of.
-func (k *rowKey) values(key []byte) []filter.Value {
-	out := make([]filter.Value, len(k.columns))
-	for i, part := range k.split(key) {
-		out[i] = k.value(k.columns[i], part)
+// Values are what the parts of a key are values of.
+func (k *Key) Values(key []byte) []filter.Value {
+	out := make([]filter.Value, len(k.Columns))
+	for i, part := range k.Split(key) {
+		out[i] = k.value(k.Columns[i], part)
 	}
 	return out
 }
 
-func (k *rowKey) value(n *schema.Node, part []byte) (v filter.Value) {
+func (k *Key) value(n *schema.Node, part []byte) (v filter.Value) {
 	switch n.Basic {
 	case schema.Boolean:
 		v.Bool = part[0] == 1
@@ -197,14 +214,14 @@ func unterminated(part []byte) []byte {
 	return bytes.ReplaceAll(part[:len(part)-2], []byte{0, 0xFF}, []byte{0})
 }
 
-// text is a key as people read it.
-func (k *rowKey) text(key []byte) string {
+// Text is a key as people read it.
+func (k *Key) Text(key []byte) string {
 	text := ""
-	for i, part := range k.split(key) {
+	for i, part := range k.Split(key) {
 		if i > 0 {
 			text += ", "
 		}
-		text += k.columns[i].Name + " = " + k.literal(k.columns[i], part).String()
+		text += k.Columns[i].Name + " = " + k.literal(k.Columns[i], part).String()
 	}
 	return text
 }
@@ -213,14 +230,14 @@ func (k *rowKey) text(key []byte) string {
 // bounds, and their column is read.
 const maxListed = 64
 
-// filter selects the rows of some keys, which are sorted, and others.
-func (k *rowKey) filter(keys [][]byte) filter.Expr {
+// Filter selects the rows of some keys, which are sorted, and others.
+func (k *Key) Filter(keys [][]byte) filter.Expr {
 	var all filter.Expr
-	for i, n := range k.columns {
+	for i, n := range k.Columns {
 		if len(keys) <= maxListed {
 			all = filter.And(all, k.listed(i, keys))
 		} else if i == 0 {
-			all = k.between(n, k.split(keys[0])[0], k.split(keys[len(keys)-1])[0])
+			all = k.between(n, k.Split(keys[0])[0], k.Split(keys[len(keys)-1])[0])
 		} else {
 			low, high := k.bounds(i, keys)
 			all = filter.And(all, k.between(n, low, high))
@@ -230,28 +247,28 @@ func (k *rowKey) filter(keys [][]byte) filter.Expr {
 }
 
 // listed selects the different parts of a column of some keys.
-func (k *rowKey) listed(column int, keys [][]byte) filter.Expr {
+func (k *Key) listed(column int, keys [][]byte) filter.Expr {
 	var values []filter.Literal
 	seen := map[string]bool{}
 	for _, key := range keys {
-		part := k.split(key)[column]
+		part := k.Split(key)[column]
 		if !seen[string(part)] {
 			seen[string(part)] = true
-			values = append(values, k.literal(k.columns[column], part))
+			values = append(values, k.literal(k.Columns[column], part))
 		}
 	}
-	return filter.In(filter.Path{k.columns[column].Name}, values...)
+	return filter.In(filter.Path{k.Columns[column].Name}, values...)
 }
 
-func (k *rowKey) between(n *schema.Node, low, high []byte) filter.Expr {
+func (k *Key) between(n *schema.Node, low, high []byte) filter.Expr {
 	field := filter.Path{n.Name}
 	return filter.And(filter.Compare(field, ">=", k.literal(n, low)), filter.Compare(field, "<=", k.literal(n, high)))
 }
 
 // bounds are the least and the greatest part of a column of some keys.
-func (k *rowKey) bounds(column int, keys [][]byte) (low, high []byte) {
+func (k *Key) bounds(column int, keys [][]byte) (low, high []byte) {
 	for i, key := range keys {
-		part := k.split(key)[column]
+		part := k.Split(key)[column]
 		if i == 0 || bytes.Compare(part, low) < 0 {
 			low = part
 		}
@@ -260,4 +277,21 @@ func (k *rowKey) bounds(column int, keys [][]byte) (low, high []byte) {
 		}
 	}
 	return low, high
+}
+
+// Span selects the keys from one to another, and others. It names all columns, so that all their bounds are read.
+func (k *Key) Span(low, high []byte) filter.Expr {
+	all := k.between(k.Columns[0], k.Split(low)[0], k.Split(high)[0])
+	for _, n := range k.Columns[1:] {
+		all = filter.And(all, filter.Not(filter.IsNull(filter.Path{n.Name})))
+	}
+	return all
+}
+
+// Present selects the rows that have a key, and names all columns of it.
+func (k *Key) Present() (all filter.Expr) {
+	for _, n := range k.Columns {
+		all = filter.And(all, filter.Not(filter.IsNull(filter.Path{n.Name})))
+	}
+	return all
 }

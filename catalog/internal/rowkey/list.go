@@ -1,4 +1,4 @@
-package catalog
+package rowkey
 
 import (
 	"bufio"
@@ -10,27 +10,27 @@ import (
 	"sort"
 )
 
-// keyList is the different keys of a delivery, sorted, in batches of which one is in memory at a time: where there are several, they are in
+// List is the different keys of a delivery, sorted, in batches of which one is in memory at a time: where there are several, they are in
 // a temporary file.
-type keyList struct {
+type List struct {
 	file    *os.File
-	batches []keyBatch
-	last    keySet // while it is made
+	Batches []Batch
+	last    Set // while it is made
 	size    int
 	end     int64 // of the file
 }
 
-// keyBatch is a part of a list. at is where it lies in the file, bytes how long it is.
-type keyBatch struct {
-	low, high []byte
+// Batch is a part of a list. at is where it lies in the file, bytes how long it is.
+type Batch struct {
+	Low, High []byte
 	at, bytes int64
 	count     int
 }
 
-// keySet is sorted keys, and for each the row of the delivery that it is of.
-type keySet struct {
-	keys [][]byte
-	rows []int64
+// Set is sorted keys, and for each the row of the delivery that it is of.
+type Set struct {
+	Keys [][]byte
+	Rows []int64
 }
 
 // batchBytes and perKey bound a batch in memory: four megabytes of keys, or as many small ones.
@@ -39,9 +39,9 @@ const (
 	perKey     = 32
 )
 
-// add adds the next key.
-func (l *keyList) add(key []byte, row int64) error {
-	l.last.keys, l.last.rows = append(l.last.keys, bytes.Clone(key)), append(l.last.rows, row)
+// Add adds the next key.
+func (l *List) Add(key []byte, row int64) error {
+	l.last.Keys, l.last.Rows = append(l.last.Keys, bytes.Clone(key)), append(l.last.Rows, row)
 	if l.size += len(key) + perKey; l.size < batchBytes {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (l *keyList) add(key []byte, row int64) error {
 }
 
 // spill writes the batch available.
-func (l *keyList) spill() (err error) {
+func (l *List) spill() (err error) {
 	if l.file == nil {
 		if l.file, err = os.CreateTemp("", "shardcat-keys-*"); err != nil {
 			return err
@@ -59,8 +59,8 @@ func (l *keyList) spill() (err error) {
 	b := l.last.batch()
 	b.at = l.end
 	var head []byte
-	for i, key := range l.last.keys {
-		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(l.last.rows[i])), uint64(len(key)))
+	for i, key := range l.last.Keys {
+		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(l.last.Rows[i])), uint64(len(key)))
 		b.bytes += int64(len(head) + len(key))
 		if _, err := w.Write(head); err != nil {
 			return err
@@ -70,29 +70,29 @@ func (l *keyList) spill() (err error) {
 		}
 	}
 	l.end += b.bytes
-	l.batches, l.last, l.size = append(l.batches, b), keySet{}, 0
+	l.Batches, l.last, l.size = append(l.Batches, b), Set{}, 0
 	return w.Flush()
 }
 
 // batch describes a set that is not empty.
-func (s *keySet) batch() keyBatch {
-	return keyBatch{low: s.keys[0], high: s.keys[len(s.keys)-1], count: len(s.keys)}
+func (s *Set) batch() Batch {
+	return Batch{Low: s.Keys[0], High: s.Keys[len(s.Keys)-1], count: len(s.Keys)}
 }
 
-// finish ends the list. One that is a single batch stays in memory.
-func (l *keyList) finish() error {
-	if len(l.last.keys) == 0 {
+// Finish ends the list. One that is a single batch stays in memory.
+func (l *List) Finish() error {
+	if len(l.last.Keys) == 0 {
 		return nil
 	}
 	if l.file != nil {
 		return l.spill()
 	}
-	l.batches = []keyBatch{l.last.batch()}
+	l.Batches = []Batch{l.last.batch()}
 	return nil
 }
 
-// load gives the keys of a batch.
-func (l *keyList) load(b *keyBatch) (*keySet, error) {
+// Load gives the keys of a batch.
+func (l *List) Load(b *Batch) (*Set, error) {
 	if l.file == nil {
 		return &l.last, nil
 	}
@@ -100,7 +100,7 @@ func (l *keyList) load(b *keyBatch) (*keySet, error) {
 	if _, err := l.file.ReadAt(data, b.at); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	s := &keySet{keys: make([][]byte, 0, b.count), rows: make([]int64, 0, b.count)}
+	s := &Set{Keys: make([][]byte, 0, b.count), Rows: make([]int64, 0, b.count)}
 	for len(data) > 0 {
 		row, n := binary.Uvarint(data)
 		size, m := binary.Uvarint(data[max(n, 0):])
@@ -108,32 +108,32 @@ func (l *keyList) load(b *keyBatch) (*keySet, error) {
 			return nil, errors.New("a temporary file of keys was changed")
 		}
 		key := data[n+m:][:size:size]
-		s.keys, s.rows = append(s.keys, key), append(s.rows, int64(row))
+		s.Keys, s.Rows = append(s.Keys, key), append(s.Rows, int64(row))
 		data = data[n+m+int(size):]
 	}
 	return s, nil
 }
 
-// close removes the temporary file.
-func (l *keyList) close() error {
+// Close removes the temporary file.
+func (l *List) Close() error {
 	if l.file == nil {
 		return nil
 	}
 	return errors.Join(l.file.Close(), os.Remove(l.file.Name()))
 }
 
-// find gives the place of a key, -1 if it is none of the set.
-func (s *keySet) find(key []byte) int {
-	i := sort.Search(len(s.keys), func(i int) bool { return bytes.Compare(s.keys[i], key) >= 0 })
-	if i < len(s.keys) && bytes.Equal(s.keys[i], key) {
+// Find gives the place of a key, -1 if it is none of the set.
+func (s *Set) Find(key []byte) int {
+	i := sort.Search(len(s.Keys), func(i int) bool { return bytes.Compare(s.Keys[i], key) >= 0 })
+	if i < len(s.Keys) && bytes.Equal(s.Keys[i], key) {
 		return i
 	}
 	return -1
 }
 
-// within are the keys whose first part lies between two, nil being no bound.
-func (s *keySet) within(low, high []byte) [][]byte {
-	keys := s.keys
+// Within are the keys whose first part lies between two, nil being no bound.
+func (s *Set) Within(low, high []byte) [][]byte {
+	keys := s.Keys
 	if low != nil {
 		keys = keys[sort.Search(len(keys), func(i int) bool { return bytes.Compare(keys[i], low) >= 0 }):]
 	}
