@@ -529,8 +529,8 @@ func TestKeyIndexesBehindALostOne(t *testing.T) {
 			var want []string
 			defs := tbl.keyIndexDefs()
 			for i, def := range defs {
-				want = append(want, tbl.VaultFolder()+def.object)
-				state, err := tbl.readKeyState(context.Background(), tbl.cat.client, def)
+				want = append(want, tbl.VaultFolder()+def.Object)
+				state, err := tbl.keyIndexFolder(tbl.cat.client).ReadState(context.Background(), def)
 				if err != nil || len(state.Levels) == 0 {
 					t.Fatalf("%+v, %v", state, err)
 				}
@@ -540,7 +540,7 @@ func TestKeyIndexesBehindALostOne(t *testing.T) {
 					}
 				}
 			}
-			harm(t, tbl, tbl.VaultFolder()+defs[lost].object)
+			harm(t, tbl, tbl.VaultFolder()+defs[lost].Object)
 			l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
 			if err := tbl.reachKeyIndexes(context.Background(), l); err != nil {
 				t.Fatal(err)

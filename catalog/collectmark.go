@@ -369,12 +369,12 @@ func (t *Table) reach(ctx context.Context, client *blobio.Client, url string, si
 // reachKeyIndexes notes what the table's key indexes consist of. One that can't be read has nothing that is not made again.
 func (t *Table) reachKeyIndexes(ctx context.Context, l *liveSet) error {
 	for _, def := range t.keyIndexDefs() {
-		if def.object == "" {
+		if def.Object == "" {
 			continue
 		}
 		why := "the table's index " + t.keyIndexName(&def)
-		l.add(t.VaultFolder()+def.object, why)
-		state, err := t.readKeyState(ctx, t.cat.client, def)
+		l.add(t.VaultFolder()+def.Object, why)
+		state, err := t.keyIndexFolder(t.cat.client).ReadState(ctx, def)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -382,7 +382,7 @@ func (t *Table) reachKeyIndexes(ctx context.Context, l *liveSet) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("table %s: the objects of %s can't be read, so nothing is collected: %w", t.name, def.object, err)
+			return fmt.Errorf("table %s: the objects of %s can't be read, so nothing is collected: %w", t.name, def.Object, err)
 		}
 		for _, level := range state.Levels {
 			l.add(t.VaultFolder()+level.Object, why)

@@ -34,11 +34,11 @@ func updateKeyIndexes(t testing.TB, tbl *Table) *KeyIndexResult {
 // stateOf is the state of the first key index, nil if it can't be used.
 func stateOf(t testing.TB, tbl *Table) *keyindex.State {
 	t.Helper()
-	x, err := tbl.openKeyIndex(context.Background(), tbl.cat.client, tbl.schema, tbl.keyIndexDefs()[0])
+	x, err := tbl.keyIndexFolder(tbl.cat.client).Open(context.Background(), tbl.schema, tbl.keyIndexDefs()[0])
 	if err != nil {
 		return nil
 	}
-	return x.state
+	return x.State
 }
 
 // TestUpsertByKeyIndex: in a table of two hundred shards of which bounds report nothing, a key index reports which have a hundred keys, or ten thousand, in
@@ -129,7 +129,7 @@ func TestDamagedKeyIndex(t *testing.T) {
 			other := g.create(g.open(nil, nil))
 			ingest(t, other, IngestOptions{ShardRows: 10}, rows(0, 100))
 			addKeyIndex(t, other, "keys:id")
-			text, _, err := other.cat.client.ReadAll(ctx, other.VaultFolder()+other.keyIndexDefs()[0].object, 1<<20)
+			text, _, err := other.cat.client.ReadAll(ctx, other.VaultFolder()+other.keyIndexDefs()[0].Object, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestDamagedKeyIndex(t *testing.T) {
 			if state == nil || len(state.Shards) != 10 || len(state.Levels) != 1 || state.Levels[0].Rows != 100 {
 				t.Fatalf("%+v", state)
 			}
-			harm(t, tbl, tbl.VaultFolder()+tbl.keyIndexDefs()[0].object, tbl.VaultFolder()+state.Levels[0].Object)
+			harm(t, tbl, tbl.VaultFolder()+tbl.keyIndexDefs()[0].Object, tbl.VaultFolder()+state.Levels[0].Object)
 			tbl = g.load(g.open(nil, nil)) // with nothing of it in memory
 			found, err := tbl.Verify(ctx, VerifyOptions{})
 			if err != nil || found.OK != (name == "none") {
@@ -223,7 +223,7 @@ func TestKeyIndexFollowsDeletions(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	remove(t, tbl, "id IN (5, 15, 25, 35, 77)")
-	x, err := tbl.openKeyIndex(ctx, tbl.cat.client, tbl.schema, tbl.keyIndexDefs()[0])
+	x, err := tbl.keyIndexFolder(tbl.cat.client).Open(ctx, tbl.schema, tbl.keyIndexDefs()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestKeyIndexFollowsDeletions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := x.covers(e); !ok {
+		if _, ok := x.Covers(e); !ok {
 			t.Errorf("%s is not covered after a deletion", e.Path)
 		}
 	}

@@ -46,8 +46,8 @@ func (t *Table) AddKeyIndex(ctx context.Context, spec string, o IndexOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	err = t.changeKeyIndexes(ctx, func(all []keyIndexDef) ([]keyIndexDef, error) {
-		if slices.ContainsFunc(all, def.same) {
+	err = t.changeKeyIndexes(ctx, func(all []keyindex.Def) ([]keyindex.Def, error) {
+		if slices.ContainsFunc(all, def.Same) {
 			return all, nil
 		}
 		return append(slices.Clone(all), *def), nil
@@ -63,8 +63,8 @@ func (t *Table) HasKeyIndexes() bool { return len(t.keyIndexDefs()) > 0 }
 
 // DropKeyIndex takes a key index away. Its objects go with a later collection. ErrNotFound: there is none of these columns.
 func (t *Table) DropKeyIndex(ctx context.Context, name string) error {
-	return t.changeKeyIndexes(ctx, func(all []keyIndexDef) ([]keyIndexDef, error) {
-		left := slices.DeleteFunc(slices.Clone(all), func(d keyIndexDef) bool { return t.keyIndexName(&d) == name })
+	return t.changeKeyIndexes(ctx, func(all []keyindex.Def) ([]keyindex.Def, error) {
+		left := slices.DeleteFunc(slices.Clone(all), func(d keyindex.Def) bool { return t.keyIndexName(&d) == name })
 		if len(left) == len(all) {
 			return nil, fmt.Errorf("%w: table %s has no index %s", ErrNotFound, t.name, name)
 		}
@@ -72,27 +72,27 @@ func (t *Table) DropKeyIndex(ctx context.Context, name string) error {
 	})
 }
 
-func (t *Table) parseKeyIndex(spec string) (*keyIndexDef, error) {
+func (t *Table) parseKeyIndex(spec string) (*keyindex.Def, error) {
 	key, err := t.newRowKey(schema.ParsePaths(strings.TrimPrefix(spec, keyIndexPrefix)))
 	if err != nil {
 		return nil, err
 	}
-	return &keyIndexDef{ids: t.idsOfKey(key)}, nil
+	return &keyindex.Def{IDs: t.idsOfKey(key)}, nil
 }
 
 // changeKeyIndexes commits a change of what the table's property states about its key indexes.
-func (t *Table) changeKeyIndexes(ctx context.Context, change func([]keyIndexDef) ([]keyIndexDef, error)) error {
+func (t *Table) changeKeyIndexes(ctx context.Context, change func([]keyindex.Def) ([]keyindex.Def, error)) error {
 	return t.update(ctx, func() (*metaUpdate, error) {
 		all, err := change(t.keyIndexDefs())
 		if err != nil {
 			return nil, err
 		}
-		want := formatKeyIndexes(all)
-		updates := propertyUpdates(t.Properties(), keyIndexesProperty, want)
+		want := keyindex.FormatDefs(all)
+		updates := propertyUpdates(t.Properties(), keyindex.Property, want)
 		if len(updates) == 0 {
 			return nil, nil
 		}
-		return &metaUpdate{updates: updates, done: func(meta table.Metadata) bool { return meta.Properties()[keyIndexesProperty] == want }}, nil
+		return &metaUpdate{updates: updates, done: func(meta table.Metadata) bool { return meta.Properties()[keyindex.Property] == want }}, nil
 	})
 }
 
@@ -109,23 +109,23 @@ func (t *Table) UpdateKeyIndexes(ctx context.Context) (*KeyIndexResult, error) {
 	return done, nil
 }
 
-func (t *Table) updateKeyIndex(ctx context.Context, def keyIndexDef, done *KeyIndexResult) error {
-	key, ok := rowkey.OfIDs(t.schema, def.ids)
+func (t *Table) updateKeyIndex(ctx context.Context, def keyindex.Def, done *KeyIndexResult) error {
+	key, ok := rowkey.OfIDs(t.schema, def.IDs)
 	if !ok {
 		return nil // a column of it was dropped
 	}
-	old, err := t.openKeyIndex(ctx, t.cat.client, t.schema, def)
+	old, err := t.keyIndexFolder(t.cat.client).Open(ctx, t.schema, def)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil { // begun again
-		old = &keyIndex{table: t, key: key, def: def, state: &keyindex.State{}}
+		old = t.keyIndexFolder(t.cat.client).Empty(key, def)
 	}
-	if err := old.open(ctx); err != nil {
+	if err := old.Open(ctx); err != nil {
 		return err
 	}
 	b := &keyIndexBuild{table: t, key: key, def: def, old: old, done: done,
-		state: &keyindex.State{Table: t.UUID(), Key: keyIndexText(def.ids, key)}, unitOf: map[keyindex.ID]uint32{}, live: map[uint32]bool{}}
+		state: &keyindex.State{Table: t.UUID(), Key: keyindex.KeyText(def.IDs, key)}, unitOf: map[keyindex.ID]uint32{}, live: map[uint32]bool{}}
 	for {
 		err := b.run(ctx)
 		if !errors.Is(err, errSpoilt) {
@@ -145,8 +145,8 @@ var errSpoilt = errors.New("a level can't be read")
 type keyIndexBuild struct {
 	table *Table
 	key   *rowkey.Key
-	def   keyIndexDef
-	old   *keyIndex
+	def   keyindex.Def
+	old   *keyindex.Index
 	done  *KeyIndexResult
 
 	state  *keyindex.State
@@ -173,8 +173,8 @@ const maxUnits = 1 << 20
 
 func (b *keyIndexBuild) run(ctx context.Context) (err error) {
 	b.next, b.fresh = 0, 0
-	for i := range b.old.state.Units {
-		b.next = max(b.next, b.old.state.Units[i].Number+1)
+	for i := range b.old.State.Units {
+		b.next = max(b.next, b.old.State.Units[i].Number+1)
 	}
 	fresh, err := b.covered(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func (b *keyIndexBuild) run(ctx context.Context) (err error) {
 	if b.next > math.MaxUint32/2 {
 		return fmt.Errorf("%w: stripe numbers are exhausted; drop the index and add it again", ErrInvalid)
 	}
-	if len(fresh) == 0 && len(b.state.Shards) == len(b.old.state.Shards) && b.old.def.object != "" && b.old.state.Key == b.state.Key {
+	if len(fresh) == 0 && len(b.state.Shards) == len(b.old.State.Shards) && b.old.Def.Object != "" && b.old.State.Key == b.state.Key {
 		return nil
 	}
 	if err := b.names(ctx, fresh); err != nil {
@@ -215,12 +215,12 @@ func (b *keyIndexBuild) covered(ctx context.Context) (fresh []*manifest.Entry, e
 			if err != nil {
 				return nil, err
 			}
-			name := rowsName(e)
+			name := keyindex.RowsName(e)
 			if !e.IsShard() || e.Stripes == 0 || seen[name] {
 				continue
 			}
 			seen[name] = true
-			units, ok := b.old.covers(e)
+			units, ok := b.old.Covers(e)
 			if !ok {
 				fresh = append(fresh, e)
 				continue
@@ -277,8 +277,8 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 		for stripe, id := range x.stripes {
 			u, known := b.unitOf[id]
 			if !known {
-				if u, known = b.old.state.Unit(id); known {
-					known = b.old.bad[b.old.state.LevelOf(u)] == nil
+				if u, known = b.old.State.Unit(id); known {
+					known = b.old.Bad(b.old.State.LevelOf(u)) == nil
 				}
 			}
 			if !known {
@@ -288,7 +288,7 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 			b.unitOf[id], b.live[u] = u, true
 			units = append(units, u)
 		}
-		name := rowsName(e)
+		name := keyindex.RowsName(e)
 		b.state.Shards = append(b.state.Shards, keyindex.Shard{ID: name[:], Units: units})
 		b.fresh++
 		if len(read.stripes) > 0 {
@@ -303,15 +303,15 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 // still there.
 func (b *keyIndexBuild) mergedLevels(fresh int64) (merged map[int]bool) {
 	merged = map[int]bool{}
-	rows := make([]int64, len(b.old.state.Levels))
-	for i := range b.old.state.Units {
-		if u := &b.old.state.Units[i]; b.live[u.Number] {
+	rows := make([]int64, len(b.old.State.Levels))
+	for i := range b.old.State.Units {
+		if u := &b.old.State.Units[i]; b.live[u.Number] {
 			rows[u.Level] += u.Rows
 		}
 	}
 	var order []int
-	for i, l := range b.old.state.Levels {
-		if b.old.bad[i] != nil || rows[i] == 0 {
+	for i, l := range b.old.State.Levels {
+		if b.old.Bad(i) != nil || rows[i] == 0 {
 			continue
 		}
 		if rows[i] < l.Rows/2 {
@@ -346,16 +346,16 @@ func (b *keyIndexBuild) write(ctx context.Context, j *Job) error {
 	}
 	merged := b.mergedLevels(fresh)
 	at := map[int]int{} // places of old levels in the new state
-	for i, l := range b.old.state.Levels {
-		kept := b.old.bad[i] == nil && !merged[i] && slices.ContainsFunc(b.old.state.Units, func(u keyindex.Unit) bool { return u.Level == i && b.live[u.Number] })
+	for i, l := range b.old.State.Levels {
+		kept := b.old.Bad(i) == nil && !merged[i] && slices.ContainsFunc(b.old.State.Units, func(u keyindex.Unit) bool { return u.Level == i && b.live[u.Number] })
 		if kept {
 			at[i] = len(b.state.Levels)
 			b.state.Levels = append(b.state.Levels, l)
 		}
 	}
 	newest := len(b.state.Levels)
-	for i := range b.old.state.Units {
-		if u := b.old.state.Units[i]; b.live[u.Number] && b.old.bad[u.Level] == nil {
+	for i := range b.old.State.Units {
+		if u := b.old.State.Units[i]; b.live[u.Number] && b.old.Bad(u.Level) == nil {
 			if merged[u.Level] {
 				u.Level = newest
 			} else {
@@ -377,7 +377,7 @@ func (b *keyIndexBuild) write(ctx context.Context, j *Job) error {
 		}
 	}
 	b.done.LevelsMerged += len(merged)
-	b.def.object = prefix + ".amudai.keys"
+	b.def.Object = prefix + ".amudai.keys"
 	text, err := b.state.Encode()
 	if err != nil {
 		return err
@@ -385,9 +385,9 @@ func (b *keyIndexBuild) write(ctx context.Context, j *Job) error {
 	if len(text) > keyindex.MaxState {
 		return fmt.Errorf("%w: the list of %d covered shards takes %d bytes, more than the limit of %d", ErrInvalid, len(b.state.Shards), len(text), keyindex.MaxState)
 	}
-	b.writes = append(b.writes, b.table.VaultFolder()+b.def.object)
+	b.writes = append(b.writes, b.table.VaultFolder()+b.def.Object)
 	b.done.BytesWritten += int64(len(text))
-	return b.table.cat.client.Put(ctx, b.table.VaultFolder()+b.def.object, text)
+	return b.table.cat.client.Put(ctx, b.table.VaultFolder()+b.def.Object, text)
 }
 
 // readKeys reads the keys of stripes that no level has: how many records each has. Deleted records are among them, for older roots over the same
@@ -459,18 +459,18 @@ func (b *keyIndexBuild) writeLevel(ctx context.Context, object string, added *ke
 	t := b.table
 	sources := []iter.Seq2[[]byte, error]{added.Sorted()}
 	spoilt := false
-	for i := range b.old.state.Levels {
+	for i := range b.old.State.Levels {
 		if !merged[i] {
 			continue
 		}
-		l := &b.old.state.Levels[i]
+		l := &b.old.State.Levels[i]
 		spoil := func(err error) {
 			if ctx.Err() == nil {
 				spoilt = true
-				b.old.spoil(i, err)
+				b.old.Spoil(i, err)
 			}
 		}
-		f, err := b.old.state.OpenLevel(ctx, keyindex.Windowed(t.cat.client), t.VaultFolder()+l.Object, l)
+		f, err := b.old.State.OpenLevel(ctx, keyindex.Windowed(t.cat.client), t.VaultFolder()+l.Object, l)
 		if err != nil {
 			spoil(err)
 			return errors.Join(errSpoilt, err)
@@ -499,8 +499,8 @@ func (b *keyIndexBuild) writeLevel(ctx context.Context, object string, added *ke
 
 // commit makes the new state the table's, unless the index was dropped concurrently.
 func (b *keyIndexBuild) commit(ctx context.Context) error {
-	return b.table.changeKeyIndexes(ctx, func(all []keyIndexDef) ([]keyIndexDef, error) {
-		i := slices.IndexFunc(all, b.def.same)
+	return b.table.changeKeyIndexes(ctx, func(all []keyindex.Def) ([]keyindex.Def, error) {
+		i := slices.IndexFunc(all, b.def.Same)
 		if i < 0 {
 			return nil, fmt.Errorf("%w: the index was dropped concurrently", ErrConflict)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
@@ -79,9 +80,9 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 		if err != nil {
 			return err
 		}
-		hits := make([]*keyHits, len(shards))
+		hits := make([]*keyindex.Hits, len(shards))
 		if index != nil {
-			if hits, err = index.ask(ctx, shards, set.Keys); err != nil {
+			if hits, err = index.Lookup(ctx, shards, set.Keys); err != nil {
 				return err
 			}
 		}
@@ -115,7 +116,7 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 const fewShards = 3
 
 // index opens the key index that reports which of some shards have which keys, nil if there is none.
-func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyIndex, error) {
+func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyindex.Index, error) {
 	if len(shards) <= fewShards {
 		return nil, nil
 	}
@@ -124,9 +125,9 @@ func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyIn
 
 // left are the keys of a set that a shard may have: those that a key index names, if it covers the shard, else those that bounds and term filters
 // leave.
-func (s *keySearch) left(all *Plan, e *manifest.Entry, set *rowkey.Set, may []bool, hits *keyHits) (left [][]byte) {
+func (s *keySearch) left(all *Plan, e *manifest.Entry, set *rowkey.Set, may []bool, hits *keyindex.Hits) (left [][]byte) {
 	if hits != nil {
-		for _, i := range hits.keys {
+		for _, i := range hits.Keys {
 			left = append(left, set.Keys[i])
 		}
 		return left
@@ -143,15 +144,12 @@ func (s *keySearch) left(all *Plan, e *manifest.Entry, set *rowkey.Set, may []bo
 	return left
 }
 
-// mostSiftedKeys is up to how many keys of a batch are looked up in term filters: of more, most shards that they are looked for in have some.
-const mostSiftedKeys = 4096
-
 // sift asks the term filters of shards, where they have some of columns of the key, which keys of a set each shard may have; nil is all. It costs a few
 // short reads for each matrix, which shards of one commit share, and spares the roots and indexes of shards that have none of the keys. Shards of which a
 // key index has told are not asked about.
-func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, hits []*keyHits, set *rowkey.Set) (may [][]bool, err error) {
+func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, hits []*keyindex.Hits, set *rowkey.Set) (may [][]bool, err error) {
 	may = make([][]bool, len(shards))
-	if len(set.Keys) > mostSiftedKeys {
+	if len(set.Keys) > keyindex.MostLookedUp {
 		return may, nil
 	}
 	allow, err := s.table.Allowed()
@@ -203,7 +201,7 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 type keysOfShard struct {
 	set  *rowkey.Set
 	left [][]byte
-	hits *keyHits
+	hits *keyindex.Hits
 }
 
 // shard looks for some keys of a set in a shard: first by what its entry states, then by what its root, its Bloom filters and indexes say, then
@@ -246,14 +244,14 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifes
 }
 
 // stripe looks into a stripe.
-func (s *keySearch) stripe(ctx context.Context, in *search, i int, hits *keyHits) (deleted []byte, n int64, err error) {
+func (s *keySearch) stripe(ctx context.Context, in *search, i int, hits *keyindex.Hits) (deleted []byte, n int64, err error) {
 	switch {
 	case hits == nil:
 		return in.stripe(ctx, i)
-	case len(hits.rows[i]) == 0:
+	case len(hits.Rows[i]) == 0:
 		return nil, 0, nil
 	}
-	return in.records(ctx, i, hits.rows[i])
+	return in.records(ctx, i, hits.Rows[i])
 }
 
 // possible are the keys of a set that an entry's bounds and partition leave.

@@ -113,30 +113,30 @@ func (l *indexList) keyIndexes(ctx context.Context) error {
 		name := t.keyIndexName(&def)
 		state := &IndexState{Name: name, Spec: name, Default: true}
 		l.states[name] = state
-		x, err := t.openKeyIndex(ctx, t.cat.client, t.schema, def)
+		x, err := t.keyIndexFolder(t.cat.client).Open(ctx, t.schema, def)
 		if err == nil {
-			err = x.open(ctx)
+			err = x.Open(ctx)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			if def.object != "" {
+			if def.Object != "" {
 				state.Problem = err.Error()
 			}
 			continue
 		}
-		for i, level := range x.state.Levels {
+		for i, level := range x.State.Levels {
 			state.Levels, state.Bytes = state.Levels+1, state.Bytes+uint64(level.Size)
-			if x.bad[i] != nil {
-				state.Problem = x.bad[i].Error()
+			if x.Bad(i) != nil {
+				state.Problem = x.Bad(i).Error()
 			}
 		}
 		for e, err := range t.Entries(ctx, At{}) {
 			if err != nil {
 				return err
 			}
-			if units, ok := x.covers(e); ok {
+			if units, ok := x.Covers(e); ok {
 				state.Stripes += len(units)
 			}
 		}

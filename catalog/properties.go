@@ -11,13 +11,14 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // guardedProperties hold the table together and are not the caller's to change: the settings of tables of shards, and
 // what this package keeps for itself.
-var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, adoptedNamesProperty, undoneProperty, keyIndexesProperty, columnsProperty}, protectedSettings...)
+var guardedProperties = append([]string{manifest.TypesProperty, AdoptedProperty, adoptedNamesProperty, undoneProperty, keyindex.Property, columnsProperty}, protectedSettings...)
 
 // propertyUpdates are the updates that bring one property to a value, the empty one by taking it away; none if it has it.
 func propertyUpdates(is iceberg.Properties, name, want string) []table.Update {

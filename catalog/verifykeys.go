@@ -13,7 +13,7 @@ import (
 // the rows of the shards that the subset has.
 func (v *tableVerifier) keyIndexes(ctx context.Context) error {
 	for _, def := range v.table.keyIndexDefs() {
-		if def.object == "" {
+		if def.Object == "" {
 			continue // nothing is indexed yet
 		}
 		if err := v.keyIndex(ctx, def); err != nil {
@@ -23,11 +23,11 @@ func (v *tableVerifier) keyIndexes(ctx context.Context) error {
 	return nil
 }
 
-func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
+func (v *tableVerifier) keyIndex(ctx context.Context, def keyindex.Def) error {
 	t := v.table
-	url := t.VaultFolder() + def.object
+	url := t.VaultFolder() + def.Object
 	v.out.Objects++
-	x, err := t.openKeyIndex(ctx, v.client, t.schema, def)
+	x, err := t.keyIndexFolder(v.client).Open(ctx, t.schema, def)
 	if errors.Is(err, manifest.ErrSchema) { // until the next update, and not used before
 		v.out.Warnings = append(v.out.Warnings, url+": "+err.Error())
 		return nil
@@ -36,11 +36,11 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 		return v.unreadable(err, faultPlace{kind: faultIndex, object: url})
 	}
 	var files []*keyindex.File
-	for i := range x.state.Levels {
-		l := &x.state.Levels[i]
+	for i := range x.State.Levels {
+		l := &x.State.Levels[i]
 		url := t.VaultFolder() + l.Object
 		v.out.Objects++
-		f, err := x.state.OpenLevel(ctx, v.client, url, l)
+		f, err := x.State.OpenLevel(ctx, v.client, url, l)
 		if err != nil {
 			if err := v.unreadable(err, faultPlace{kind: faultIndex, object: url}); err != nil {
 				return err
@@ -64,7 +64,7 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 		v.out.Bytes += r.Bytes
 		v.out.UnprotectedBytes += r.UnprotectedBytes
 	}
-	if len(files) < len(x.state.Levels) {
+	if len(files) < len(x.State.Levels) {
 		return nil // which levels lack rows because they can't be read is reported
 	}
 	return v.keyRows(ctx, x, files, url)
@@ -72,15 +72,15 @@ func (v *tableVerifier) keyIndex(ctx context.Context, def keyIndexDef) error {
 
 // keyRows makes the rows of the key index again from the keys of those covered shards that the subset has, and finds rows that the index
 // lacks: an upsert would double their keys, and scans lose them.
-func (v *tableVerifier) keyRows(ctx context.Context, x *keyIndex, files []*keyindex.File, url string) error {
-	b := &keyIndexBuild{table: v.table, key: x.key, def: x.def, old: x, done: &KeyIndexResult{}}
+func (v *tableVerifier) keyRows(ctx context.Context, x *keyindex.Index, files []*keyindex.File, url string) error {
+	b := &keyIndexBuild{table: v.table, key: x.Key, def: x.Def, old: x, done: &KeyIndexResult{}}
 	wanted := map[uint32]string{} // the shard of each stripe
 	for _, ref := range v.table.Refs() {
 		for e, err := range v.table.Entries(ctx, At{Ref: ref.Name}) {
 			if err != nil {
 				return err
 			}
-			units, ok := x.covers(e)
+			units, ok := x.Covers(e)
 			if !ok || !v.o.Data.has(e.Path) {
 				continue
 			}

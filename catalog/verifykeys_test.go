@@ -63,8 +63,8 @@ func TestVerifyFindsKeyIndexesThatLackRows(t *testing.T) {
 	if err := tbl.cat.client.Put(ctx, folder+"data/lying.amudai.keys", text); err != nil {
 		t.Fatal(err)
 	}
-	err = tbl.changeKeyIndexes(ctx, func(all []keyIndexDef) ([]keyIndexDef, error) {
-		return []keyIndexDef{{ids: all[0].ids, object: "data/lying.amudai.keys"}}, nil
+	err = tbl.changeKeyIndexes(ctx, func(all []keyindex.Def) ([]keyindex.Def, error) {
+		return []keyindex.Def{{IDs: all[0].IDs, Object: "data/lying.amudai.keys"}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

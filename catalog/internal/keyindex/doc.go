@@ -1,5 +1,6 @@
-// Package keyindex holds the bytes of a table's key index: layer files in which the keys of many shards lie sorted, and the state that reports which
-// rows they are of. docs/design/key-index.md has the rules.
+// Package keyindex is the key index of a table: layer files in which the keys of many shards lie sorted, and the state that reports which rows they are
+// of. It reads and writes these files, looks keys up in them and answers questions of filters by them; which shards are indexed and when the table names a
+// new state is up to package catalog. docs/design/key-index.md has the rules.
 //
 //	state  "shardcat-keys-1 " | XXH3-64 of what follows, 16 hex digits | \n | JSON of State
 //	level  a layer file of one column, types bytes,(): key | unit u32 | row u32, both big-endian; settings of the file name
