@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
@@ -157,11 +158,11 @@ type collector struct {
 	listed []blobio.Info
 	// sorted are the objects of a dropped table that lists have had so far, by URL.
 	sorted map[string]bool
-	live   *liveSet
+	live   *gc.Live
 	jobs   *openJobs
 	old    []*jobRecords
 	// marked are the objects that earlier runs have marked, by URL.
-	marked map[string]*tombstone
+	marked map[string]*gc.Mark
 	files  []*tombstoneFile
 	plan   *CollectResult
 }
@@ -247,34 +248,44 @@ func (t *Table) metadataFolder() string {
 	return metadataio.CanonicalURL(strings.TrimSuffix(t.Location(), "/")+"/metadata") + "/"
 }
 
+// swept are the folders in which a collection of the table deletes.
+func (t *Table) swept() gc.Folders {
+	return gc.Folders{Vault: t.VaultFolder(), Metadata: t.metadataFolder()}
+}
+
+// ages are those of the collection.
+func (c *collector) ages() gc.Ages {
+	return gc.Ages{Now: c.now, MinAge: c.o.MinAge, DeleteDelay: c.o.DeleteDelay}
+}
+
 // sortListed sorts the listed objects.
 func (c *collector) sortListed() {
 	p := c.plan
 	for i := range c.listed {
 		info := &c.listed[i]
-		kind := c.table.kindOf(info.URL)
-		if kind == controlObject {
+		kind := c.table.swept().KindOf(info.URL)
+		if kind == gc.Control {
 			continue
 		}
 		p.Objects++
 		p.Bytes += info.Size
-		if c.live.has(info.URL) {
+		if c.live.Has(info.URL) {
 			p.Live++
 			p.LiveBytes += info.Size
 			continue
 		}
-		switch verdict, why := c.verdictOn(info, kind); verdict {
-		case keepObject:
+		switch verdict, why := c.ages().Judge(info, kind, c.marked[info.URL]); verdict {
+		case gc.Keep:
 			k := p.Kept[why]
 			k.Objects++
 			k.Bytes += info.Size
 			p.Kept[why] = k
-			if kind == unknownObject {
+			if kind == gc.Unknown {
 				p.Unknown = append(p.Unknown, info.URL)
 			}
-		case markObject:
+		case gc.MarkNow:
 			p.Mark, p.MarkBytes = append(p.Mark, garbage(info, why)), p.MarkBytes+info.Size
-		case deleteObject:
+		case gc.DeleteNow:
 			p.Delete, p.DeleteBytes = append(p.Delete, garbage(info, why)), p.DeleteBytes+info.Size
 		}
 	}
@@ -288,42 +299,6 @@ func (c *collector) sortListed() {
 
 func garbage(info *blobio.Info, why string) Garbage {
 	return Garbage{URL: info.URL, Size: info.Size, Reason: why, ETag: info.ETag, Modified: info.ModTime.UTC()}
-}
-
-// unknownAge is why an object without a time stays.
-const unknownAge = "unknown age: the store returns no modification time"
-
-// aged reports whether something happened at least age ago by the store's clock. What has no time never did.
-func (c *collector) aged(at time.Time, age time.Duration) bool {
-	return blobio.KnownTime(at) && c.now.Sub(at) >= age
-}
-
-type verdict int
-
-const (
-	keepObject verdict = iota
-	markObject
-	deleteObject
-)
-
-// verdictOn reports what becomes of an object that nothing reaches, and why.
-func (c *collector) verdictOn(info *blobio.Info, kind objectKind) (verdict, string) {
-	mark := c.marked[info.URL]
-	switch {
-	case kind == unknownObject:
-		return keepObject, "unknown kind of object"
-	case !blobio.KnownTime(info.ModTime):
-		return keepObject, unknownAge
-	case !c.aged(info.ModTime, c.o.MinAge):
-		return keepObject, "younger than min-age"
-	case mark == nil:
-		return markObject, "unreachable from every snapshot, ref and open job"
-	case !mark.same(info):
-		return markObject, "changed since it was marked for deletion"
-	case !c.aged(mark.since, c.o.DeleteDelay):
-		return keepObject, "marked, waiting for delete-delay"
-	}
-	return deleteObject, "marked for deletion by " + mark.run + ", still unreachable"
 }
 
 // checkRatio refuses a plan that takes too much: something may be wrong with what was read.

@@ -7,78 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
-
-// TestKindsOfObjects: what has a name that no writer of this program gives is of unknown kind, which is never deleted.
-func TestKindsOfObjects(t *testing.T) {
-	g := newTimed(t)
-	tbl := g.create(g.catalog(nil))
-	for name, want := range map[string]objectKind{
-		"s.amudai.shard":                rootObject,
-		"s.amudai.shard.bak":            unknownObject,
-		"more/s.amudai.shard":           unknownObject,
-		"data/s/s-0.amudai.stripe":      dataObject,
-		"data/s/.amudai.stripe":         dataObject,
-		"data/s.amudai.d/stripe":        unknownObject,
-		"data/s/stripe":                 unknownObject,
-		"data/":                         unknownObject,
-		"data":                          unknownObject,
-		"other/s/s-0.amudai.stripe":     unknownObject,
-		"_jobs/j.json":                  controlObject,
-		"_jobs/j.txt":                   unknownObject,
-		"_jobs.json":                    unknownObject,
-		"_gc/marked-1.json":             controlObject,
-		"_gc/marked-1":                  unknownObject,
-		"_compaction/group.json":        controlObject,
-		"_compaction/group.bin":         unknownObject,
-		"_line/0000000000000003.0.json": controlObject,
-		"_others/j.json":                unknownObject,
-		"_owner.json":                   controlObject,
-		"_dropped.json":                 controlObject,
-		"_owner.json/x":                 unknownObject,
-		"more/_owner.json":              unknownObject,
-		"":                              unknownObject,
-		"notes.txt":                     unknownObject,
-		"metadata/00000.metadata.json":  unknownObject,
-	} {
-		if got := tbl.kindOf(tbl.VaultFolder() + name); got != want {
-			t.Errorf("vault/%s: kind %d, want %d", name, got, want)
-		}
-	}
-	for name, want := range map[string]objectKind{
-		"00000.metadata.json":      icebergFile,
-		"m0.avro":                  icebergFile,
-		".m0.avro.crc":             icebergFile,
-		".00000.metadata.json.crc": icebergFile,
-		"m0.avro.crc":              unknownObject,
-		".m0.avro":                 icebergFile,
-		".crc":                     unknownObject,
-		"..crc":                    unknownObject,
-		".m0.txt.crc":              unknownObject,
-		"m0.parquet":               unknownObject,
-		"deep/m0.avro":             unknownObject,
-		"deep/.m0.avro.crc":        unknownObject,
-		"00000.metadata.json.gz":   unknownObject,
-	} {
-		if got := tbl.kindOf(tbl.metadataFolder() + name); got != want {
-			t.Errorf("metadata/%s: kind %d, want %d", name, got, want)
-		}
-	}
-	if got := tbl.kindOf("mem://elsewhere/s.amudai.shard"); got != unknownObject {
-		t.Errorf("an object of another folder: kind %d", got)
-	}
-	for url, want := range map[string]string{"a/.b.avro.crc": "a/b.avro", ".b.crc": "b", "a/b.avro.crc": "", "a/.b.avro": "", "a/.crc": "", "a/..crc": "", "a.crc/.b": ""} {
-		if of, ok := checksummed(url); ok != (want != "") || ok && of != want {
-			t.Errorf("%s: the checksum of %q, %v; want %q", url, of, ok, want)
-		}
-	}
-}
 
 // TestDeleteRatio: a plan of few objects or of exactly the ratio passes, one more does not.
 func TestDeleteRatio(t *testing.T) {
@@ -126,14 +61,14 @@ func TestEverythingAJobNamesIsLive(t *testing.T) {
 		for cut := range len(order) + 1 {
 			job := &JobState{JobRecord: JobRecord{ID: "j", Inputs: order[:cut], Outputs: order[cut:]}}
 			other := &JobState{JobRecord: JobRecord{ID: "k", Outputs: []string{vault + "k.amudai.shard"}}}
-			l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
+			l := gc.NewLive()
 			roots := map[string]rootToRead{}
 			if err := tbl.reachJobs(ctx, &openJobs{open: []*JobState{job, other}}, l, roots); err != nil {
 				t.Fatal(err)
 			}
 			for _, at := range slices.Concat(under, []string{vault + "in.amudai.shard", "mem://adopted/in.amudai.shard", "mem://adopted/p/x",
 				vault + "out.amudai.shard", vault + "data/q/later", vault + "k.amudai.shard"}) {
-				if !l.has(at) {
+				if !l.Has(at) {
 					t.Errorf("%v: %s is not live", order, at)
 				}
 			}
@@ -142,7 +77,7 @@ func TestEverythingAJobNamesIsLive(t *testing.T) {
 					t.Errorf("%v: the root %s is not read: %+v", order, at, roots[at])
 				}
 			}
-			if l.has(vault+"other.amudai.shard") || l.has(vault+"data/r/x") {
+			if l.Has(vault+"other.amudai.shard") || l.Has(vault+"data/r/x") {
 				t.Errorf("%v: what no job names is live", order)
 			}
 		}
@@ -338,30 +273,6 @@ func TestDroppedAmongBegun(t *testing.T) {
 	}
 }
 
-// TestSameAsMarked: an object is the one that was marked only if size, ETag and time agree.
-func TestSameAsMarked(t *testing.T) {
-	at := time.UnixMilli(1_700_000_000_000)
-	mark := tombstone{Garbage: Garbage{URL: "a", Size: 5, ETag: `"e"`, Modified: at.UTC()}}
-	for name, c := range map[string]struct {
-		info blobio.Info
-		want bool
-	}{
-		"the same":             {blobio.Info{Size: 5, ETag: `"e"`, ModTime: at}, true},
-		"in another time zone": {blobio.Info{Size: 5, ETag: `"e"`, ModTime: at.In(time.FixedZone("x", 3600))}, true},
-		"another size":         {blobio.Info{Size: 6, ETag: `"e"`, ModTime: at}, false},
-		"another ETag":         {blobio.Info{Size: 5, ETag: `"f"`, ModTime: at}, false},
-		"no ETag":              {blobio.Info{Size: 5, ModTime: at}, false},
-		"another time":         {blobio.Info{Size: 5, ETag: `"e"`, ModTime: at.Add(time.Millisecond)}, false},
-		"only the time":        {blobio.Info{Size: 6, ETag: `"f"`, ModTime: at}, false},
-		"only the ETag":        {blobio.Info{Size: 6, ETag: `"e"`, ModTime: at.Add(1)}, false},
-		"only the size":        {blobio.Info{Size: 5, ETag: `"f"`, ModTime: at.Add(1)}, false},
-	} {
-		if got := mark.same(&c.info); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // TestDroppedVaultOfAnother: the folder of a dropped table that another catalog or table owns by now, or whose owner can't be read, stays.
 func TestDroppedVaultOfAnother(t *testing.T) {
 	ctx := context.Background()
@@ -541,12 +452,12 @@ func TestKeyIndexesBehindALostOne(t *testing.T) {
 				}
 			}
 			harm(t, tbl, tbl.VaultFolder()+defs[lost].Object)
-			l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}}
+			l := gc.NewLive()
 			if err := tbl.reachKeyIndexes(context.Background(), l); err != nil {
 				t.Fatal(err)
 			}
 			for _, at := range want {
-				if !l.has(at) {
+				if !l.Has(at) {
 					t.Errorf("%s, number %d: %s is not live", name, lost, at)
 				}
 			}

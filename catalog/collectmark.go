@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
@@ -22,55 +23,20 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// liveSet is every object that a state of the table reaches, with the first reason found.
-type liveSet struct {
-	mu sync.Mutex
-	// why by canonical URL.
-	why map[string]string
-	// prefixes are names under which an open job writes.
-	prefixes map[string]string
+// marking is the set of live objects while it is made.
+type marking struct {
+	*gc.Live
 	// manifests that were read, by location, with what is live in them.
 	manifests map[string]counts
+
+	mu sync.Mutex
 	// unread takes the roots that are missing or damaged; a collection ends if there are any.
 	unread map[string]unreadRoot
 }
 
-// has reports whether an object is live.
-func (l *liveSet) has(url string) bool { return l.reason(url) != "" }
-
-// reason reports why an object is live, "" if it is not.
-func (l *liveSet) reason(url string) string {
-	if of, ok := checksummed(url); ok {
-		url = of
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if why := l.why[metadataio.CanonicalURL(url)]; why != "" {
-		return why
-	}
-	for prefix, why := range l.prefixes {
-		if strings.HasPrefix(url, prefix) {
-			return why
-		}
-	}
-	return ""
-}
-
-// add notes a live object and reports whether it is new.
-func (l *liveSet) add(url, why string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	url = metadataio.CanonicalURL(url)
-	if l.why[url] != "" {
-		return false
-	}
-	l.why[url] = why
-	return true
-}
-
 // reachable finds everything that a ref, a retained snapshot or an open job needs: Iceberg's files, roots, and
 // what the roots refer to by any reference. It fails if a root is lost or damaged.
-func (t *Table) reachable(ctx context.Context, jobs *openJobs) (*liveSet, error) {
+func (t *Table) reachable(ctx context.Context, jobs *openJobs) (*gc.Live, error) {
 	unread := map[string]unreadRoot{}
 	l, err := t.reachableBy(ctx, jobs, unread)
 	if err == nil && len(unread) > 0 {
@@ -89,7 +55,7 @@ type unreadRoot struct {
 }
 
 // passes reports whether a root that can't be read is passed over, and notes it.
-func (l *liveSet) passes(url string, from rootToRead, err error) bool {
+func (l *marking) passes(url string, from rootToRead, err error) bool {
 	if !errors.Is(err, blobio.ErrNotFound) && !errors.Is(err, corrupt.ErrCorrupt) {
 		return false
 	}
@@ -165,20 +131,20 @@ func (t *Table) wayOut(by *Remain) string {
 }
 
 // reachableBy is reachable that passes over roots that are lost or damaged and notes them in unread.
-func (t *Table) reachableBy(ctx context.Context, jobs *openJobs, unread map[string]unreadRoot) (*liveSet, error) {
-	l := &liveSet{why: map[string]string{}, prefixes: map[string]string{}, manifests: map[string]counts{}, unread: unread}
+func (t *Table) reachableBy(ctx context.Context, jobs *openJobs, unread map[string]unreadRoot) (*gc.Live, error) {
+	l := &marking{Live: gc.NewLive(), manifests: map[string]counts{}, unread: unread}
 	roots := map[string]rootToRead{}
-	t.reachMetadata(l)
-	if err := t.reachKeyIndexes(ctx, l); err != nil {
+	t.reachMetadata(l.Live)
+	if err := t.reachKeyIndexes(ctx, l.Live); err != nil {
 		return nil, err
 	}
 	if err := t.reachSnapshots(ctx, l, roots); err != nil {
 		return nil, err
 	}
-	if err := t.reachJobs(ctx, jobs, l, roots); err != nil {
+	if err := t.reachJobs(ctx, jobs, l.Live, roots); err != nil {
 		return nil, err
 	}
-	return l, t.reachRoots(ctx, l, roots)
+	return l.Live, t.reachRoots(ctx, l, roots)
 }
 
 // rootToRead is a live root; optional ones may be gone.
@@ -191,30 +157,30 @@ type rootToRead struct {
 }
 
 // reachMetadata notes the files that the table's metadata names: itself, its log, and statistics.
-func (t *Table) reachMetadata(l *liveSet) {
+func (t *Table) reachMetadata(l *gc.Live) {
 	md := t.ice.Metadata()
-	l.add(t.MetadataLocation(), "the table's current metadata file")
+	l.Add(t.MetadataLocation(), "the table's current metadata file")
 	for e := range md.PreviousFiles() {
-		l.add(e.MetadataFile, "in the table's metadata log")
+		l.Add(e.MetadataFile, "in the table's metadata log")
 	}
 	for s := range md.Statistics() {
-		l.add(s.StatisticsPath, "statistics of a snapshot")
+		l.Add(s.StatisticsPath, "statistics of a snapshot")
 	}
 	for s := range md.PartitionStatistics() {
-		l.add(s.StatisticsPath, "statistics of a snapshot")
+		l.Add(s.StatisticsPath, "statistics of a snapshot")
 	}
 }
 
 // reachSnapshots notes the manifest lists, manifests and live entries of every retained snapshot. A manifest that
 // several snapshots share is read once.
-func (t *Table) reachSnapshots(ctx context.Context, l *liveSet, roots map[string]rootToRead) error {
+func (t *Table) reachSnapshots(ctx context.Context, l *marking, roots map[string]rootToRead) error {
 	t = t.within(ctx)
 	for _, s := range t.ice.Metadata().Snapshots() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		why := fmt.Sprintf("snapshot %d", s.SnapshotID)
-		l.add(s.ManifestList, why)
+		l.Add(s.ManifestList, why)
 		if err := t.reachSnapshot(&s, why, l, roots); err != nil {
 			return fmt.Errorf("table %s: snapshot %d: %w", t.name, s.SnapshotID, err)
 		}
@@ -224,7 +190,7 @@ func (t *Table) reachSnapshots(ctx context.Context, l *liveSet, roots map[string
 
 // reachSnapshot compares what it reaches with the totals of the snapshot's own summary: a list or manifest that lost
 // entries, or names others, must not make their shards garbage.
-func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots map[string]rootToRead) error {
+func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *marking, roots map[string]rootToRead) error {
 	manifests, err := t.manifests(s)
 	if err != nil {
 		return err
@@ -235,7 +201,7 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots m
 	}
 	var live counts
 	for _, m := range manifests {
-		l.add(m.FilePath(), why)
+		l.Add(m.FilePath(), why)
 		c, known := l.manifests[m.FilePath()]
 		if !known {
 			if c, err = t.reachManifest(m, why, l, roots, allow); err != nil {
@@ -252,7 +218,7 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *liveSet, roots m
 }
 
 // reachManifest notes the live entries of a manifest and counts them.
-func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *liveSet, roots map[string]rootToRead, allow []urlresolve.Prefix) (live counts, err error) {
+func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *marking, roots map[string]rootToRead, allow []urlresolve.Prefix) (live counts, err error) {
 	entries, err := manifest.Entries(t.fs, m)
 	if err != nil {
 		return live, err
@@ -268,9 +234,9 @@ func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *liveSet, ro
 			return live, err
 		}
 		for _, object := range manifest.TermObjects(f, urlresolve.Policy{Allow: allow}) {
-			l.add(object, why+", by the term filters of "+url)
+			l.Add(object, why+", by the term filters of "+url)
 		}
-		if l.add(url, why) && strings.EqualFold(string(f.FileFormat()), manifest.Format) {
+		if l.Add(url, why) && strings.EqualFold(string(f.FileFormat()), manifest.Format) {
 			roots[url] = rootToRead{size: f.FileSizeBytes(), why: why, entry: f.FilePath()}
 		}
 	}
@@ -278,14 +244,14 @@ func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *liveSet, ro
 }
 
 // reachJobs notes what open jobs name, and the roots among it.
-func (t *Table) reachJobs(ctx context.Context, jobs *openJobs, l *liveSet, roots map[string]rootToRead) error {
+func (t *Table) reachJobs(ctx context.Context, jobs *openJobs, l *gc.Live, roots map[string]rootToRead) error {
 	for _, j := range jobs.open {
 		why := "open job " + j.ID
 		for _, url := range slices.Concat(j.Inputs, j.Outputs) {
 			prefix, many := strings.CutSuffix(url, "*")
 			if many {
-				l.prefixes[prefix] = why
-			} else if l.add(url, why) {
+				l.AddPrefix(prefix, why)
+			} else if l.Add(url, why) {
 				addRoot(roots, url, why)
 			}
 			if !many || !strings.HasPrefix(prefix, t.VaultFolder()) {
@@ -295,7 +261,7 @@ func (t *Table) reachJobs(ctx context.Context, jobs *openJobs, l *liveSet, roots
 				if err != nil {
 					return err
 				}
-				if l.add(info.URL, why) {
+				if l.Add(info.URL, why) {
 					addRoot(roots, info.URL, why)
 				}
 			}
@@ -312,7 +278,7 @@ func addRoot(roots map[string]rootToRead, url, why string) {
 }
 
 // reachRoots follows every reference of the roots, and of the shards that their indexes consist of.
-func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]rootToRead) error {
+func (t *Table) reachRoots(ctx context.Context, l *marking, roots map[string]rootToRead) error {
 	allow, err := t.Allowed()
 	if err != nil {
 		return err
@@ -339,7 +305,7 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 			}
 			why := from.why + ", by " + urls[i]
 			for _, o := range objects {
-				l.add(o, why)
+				l.Add(o, why)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -352,7 +318,7 @@ func (t *Table) reachRoots(ctx context.Context, l *liveSet, roots map[string]roo
 			return err
 		}
 		for a := range next {
-			if !l.add(a+"\x00followed", "followed") { // two indexes that name each other
+			if !l.Add(a+"\x00followed", "followed") { // two indexes that name each other
 				delete(next, a)
 			}
 		}
@@ -367,13 +333,13 @@ func (t *Table) reach(ctx context.Context, client *blobio.Client, url string, si
 }
 
 // reachKeyIndexes notes what the table's key indexes consist of. One that can't be read has nothing that is not made again.
-func (t *Table) reachKeyIndexes(ctx context.Context, l *liveSet) error {
+func (t *Table) reachKeyIndexes(ctx context.Context, l *gc.Live) error {
 	for _, def := range t.keyIndexDefs() {
 		if def.Object == "" {
 			continue
 		}
 		why := "the table's index " + t.keyIndexName(&def)
-		l.add(t.VaultFolder()+def.Object, why)
+		l.Add(t.VaultFolder()+def.Object, why)
 		state, err := t.keyIndexFolder(t.cat.client).ReadState(ctx, def)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -385,7 +351,7 @@ func (t *Table) reachKeyIndexes(ctx context.Context, l *liveSet) error {
 			return fmt.Errorf("table %s: the objects of %s can't be read, so nothing is collected: %w", t.name, def.Object, err)
 		}
 		for _, level := range state.Levels {
-			l.add(t.VaultFolder()+level.Object, why)
+			l.Add(t.VaultFolder()+level.Object, why)
 		}
 	}
 	return nil

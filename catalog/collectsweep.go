@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/internal/etags"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 )
 
 // tombstoneRecord is the content of _gc/<run>.json: what a run has marked for deletion.
@@ -26,18 +26,6 @@ type tombstoneFile struct {
 	record tombstoneRecord
 }
 
-// tombstone is the mark on one object.
-type tombstone struct {
-	Garbage
-	run   string
-	since time.Time
-}
-
-// same reports whether the object is still the one that was marked.
-func (m *tombstone) same(info *blobio.Info) bool {
-	return m.Size == info.Size && etags.Same(m.ETag, info.ETag) && m.Modified.Equal(info.ModTime.UTC())
-}
-
 // tombstonePrefix begins the names of the records, which other records of _gc do not have.
 const tombstonePrefix = "marked-"
 
@@ -49,9 +37,9 @@ func (c *collector) readTombstones(ctx context.Context) (err error) {
 	return err
 }
 
-func (t *Table) readTombstones(ctx context.Context) ([]*tombstoneFile, map[string]*tombstone, error) {
+func (t *Table) readTombstones(ctx context.Context) ([]*tombstoneFile, map[string]*gc.Mark, error) {
 	var files []*tombstoneFile
-	marked := map[string]*tombstone{}
+	marked := map[string]*gc.Mark{}
 	for info, err := range t.cat.client.List(ctx, t.gcFolder()+tombstonePrefix) {
 		if err != nil {
 			return nil, nil, err
@@ -62,8 +50,8 @@ func (t *Table) readTombstones(ctx context.Context) ([]*tombstoneFile, map[strin
 		}
 		files = append(files, f)
 		for _, g := range f.record.Objects {
-			if old := marked[g.URL]; old == nil || old.since.Before(info.ModTime) {
-				marked[g.URL] = &tombstone{Garbage: g, run: f.record.Run, since: info.ModTime}
+			if old := marked[g.URL]; old == nil || old.Since.Before(info.ModTime) {
+				marked[g.URL] = &gc.Mark{Size: g.Size, ETag: g.ETag, Modified: g.Modified, Run: f.record.Run, Since: info.ModTime}
 			}
 		}
 	}
@@ -126,7 +114,7 @@ func (c *collector) dropRecords(ctx context.Context) error {
 	waiting := map[string]bool{}
 	for i := range c.listed {
 		info := &c.listed[i]
-		if m := c.marked[info.URL]; m != nil && m.same(info) && !c.live.has(info.URL) && !c.aged(m.since, c.o.DeleteDelay) {
+		if m := c.marked[info.URL]; m != nil && m.Same(info) && !c.live.Has(info.URL) && !c.ages().Aged(m.Since, c.o.DeleteDelay) {
 			waiting[info.URL] = true
 		}
 	}

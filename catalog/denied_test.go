@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 )
 
 // hidden are scripts that hide each request in turn, and each two that follow each other, until none of them reaches that far: "not found" for an
@@ -137,7 +138,7 @@ func TestDroppedTablesBehindAListingOfBefore(t *testing.T) {
 	defer func() { missingPause = time.Second }()
 	for name, disturb := range map[string]func(c *Catalog, l *lookups){
 		"an earlier listing": func(c *Catalog, _ *lookups) {
-			c.known.loaded, c.known.at = make([]registeredTable, smallCatalog+1), time.Now()
+			c.known.loaded, c.known.at = make([]gc.Registered, smallCatalog+1), time.Now()
 		},
 		"missing for a moment": func(_ *Catalog, l *lookups) {
 			times := 0

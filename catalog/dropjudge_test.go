@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -258,7 +256,7 @@ func TestRegisteredTablesThatCantBeRead(t *testing.T) {
 			t.Errorf("%v, %v: %+v, %v", c.load, c.list, all, err)
 		}
 		for _, r := range all {
-			if r.name == "" || r.uuid == "" {
+			if r.Name == "" || r.UUID == "" {
 				t.Errorf("%v, %v: %+v", c.load, c.list, r)
 			}
 		}
@@ -293,66 +291,6 @@ func TestRegisteredTablesThatCantBeRead(t *testing.T) {
 		}
 		if ok, err := found(); err != nil || !ok {
 			t.Errorf("%s: found %v, %v", look, ok, err)
-		}
-	}
-}
-
-// TestSharingOfFolders: another table has a part in a table's folders by its UUID, location, metadata, vault or adopted folders, not by others.
-func TestSharingOfFolders(t *testing.T) {
-	g := newGround(t)
-	tbl := g.create(g.open(nil, nil))
-	vault, metadata := realFolder(tbl.VaultFolder()), realFolder(tbl.metadataFolder())
-	for name, c := range map[string]struct {
-		r    registeredTable
-		want bool
-	}{
-		"another table":          {registeredTable{uuid: "u", metadata: "mem://x/y/metadata/1.json", location: "mem://x/y"}, false},
-		"its metadata elsewhere": {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", location: "mem://x/y", written: "mem://x/z"}, false},
-		"metadata here":          {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", location: "mem://x/y", written: metadata}, true},
-		"a metadata file here":   {registeredTable{metadata: metadata + "1.json"}, true},
-		"one of no folder":       {registeredTable{metadata: "1.json"}, false},
-		"the UUID":               {registeredTable{uuid: tbl.UUID(), metadata: "mem://x/z/1.json"}, true},
-		"the location":           {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", location: tbl.Location() + "/"}, true},
-		"an adopted folder":      {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", adopted: []string{"mem://x/a/", vault}}, true},
-		"another adopted folder": {registeredTable{uuid: "u", metadata: "mem://x/z/1.json", adopted: []string{"mem://x/a/"}}, false},
-	} {
-		if with := c.r.sharing(tbl, vault, metadata); (with != "") != c.want {
-			t.Errorf("%s: %q", name, with)
-		}
-	}
-}
-
-// TestRealFolders: symbolic links are resolved, also above what is not there.
-func TestRealFolders(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "real"), 0o700), os.Symlink("real", filepath.Join(dir, "link"))); err != nil {
-		t.Skip("no symbolic links: ", err)
-	}
-	for in, want := range map[string]string{
-		"file://" + dir + "/link":          "file://" + dir + "/real/",
-		"file://" + dir + "/link/a/b/":     "file://" + dir + "/real/a/b/",
-		"file://" + dir + "/other//a":      "file://" + dir + "/other/a/",
-		"file://" + dir + "/other/../link": "file://" + dir + "/real/",
-		"mem://a//b/c":                     "mem://a/b/c/",
-	} {
-		if got := realFolder(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-	}
-}
-
-// TestUUIDOfMetadata: the member of the object itself, whatever stands before and behind it.
-func TestUUIDOfMetadata(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"table-uuid":"AbC"}`: "abc", `{"a":{"table-uuid":"x"},"b":[{}],"table-uuid":"y","c":1}`: "y", `{"table-uuid":"y","c":`: "y",
-		``: "", `[]`: "", `[{"table-uuid":"y"}]`: "", `"table-uuid"`: "", `{}`: "", `{"a":"table-uuid"}`: "", `{"table-uuid":5}`: "", `{"a":`: "", `{"a":}`: "",
-		`{"a"`: "",
-	} {
-		if got := uuidIn([]byte(text)); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

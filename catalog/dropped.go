@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
@@ -197,7 +198,7 @@ func (c *collector) planDropped(ctx context.Context, d *DroppedTable) error {
 }
 
 // checkDropped lists the folders of a dropped table, and refuses to delete them if another table, by a listing of all, has a part in them.
-func (c *collector) checkDropped(ctx context.Context, all func(context.Context) ([]registeredTable, error)) error {
+func (c *collector) checkDropped(ctx context.Context, all func(context.Context) ([]gc.Registered, error)) error {
 	c.listed = nil
 	if err := c.list(ctx); err != nil {
 		return err
@@ -216,8 +217,8 @@ func (c *collector) sortDropped(d *DroppedTable) {
 	p := c.plan
 	for i := range c.listed {
 		info := &c.listed[i]
-		kind := c.table.kindOf(info.URL)
-		if kind == controlObject || c.sorted[info.URL] {
+		kind := c.table.swept().KindOf(info.URL)
+		if kind == gc.Control || c.sorted[info.URL] {
 			continue
 		}
 		c.sorted[info.URL] = true
@@ -225,15 +226,15 @@ func (c *collector) sortDropped(d *DroppedTable) {
 		p.Bytes += info.Size
 		why := ""
 		switch {
-		case kind == unknownObject:
+		case kind == gc.Unknown:
 			why = "unknown kind of object"
 			p.Unknown = append(p.Unknown, info.URL)
-		case !d.Begun && !c.aged(d.Recorded, c.o.DeleteDelay):
+		case !d.Begun && !c.ages().Aged(d.Recorded, c.o.DeleteDelay):
 			why = "belongs to a dropped table, waiting for delete-delay"
 		case !blobio.KnownTime(info.ModTime):
-			why = unknownAge
-		case !c.aged(info.ModTime, c.o.MinAge):
-			why = "younger than min-age"
+			why = gc.UnknownAge
+		case !c.ages().Aged(info.ModTime, c.o.MinAge):
+			why = gc.YoungAge
 		default:
 			p.Delete, p.DeleteBytes = append(p.Delete, garbage(info, "its table was dropped at "+d.Dropped.UTC().Format(time.RFC3339))), p.DeleteBytes+info.Size
 			continue
@@ -328,7 +329,7 @@ func (c *Catalog) onlyRecords(ctx context.Context, folder string) (records []str
 		if err != nil {
 			return nil, err
 		}
-		if vaultKind(strings.TrimPrefix(info.URL, folder)) != controlObject {
+		if gc.VaultKind(strings.TrimPrefix(info.URL, folder)) != gc.Control {
 			return nil, fmt.Errorf("%w: %s still exists", ErrUnsafe, info.URL)
 		}
 		records = append(records, info.URL)

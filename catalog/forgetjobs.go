@@ -103,7 +103,7 @@ func (c *collector) oldJobs() ([]*jobRecords, error) {
 		if last == nil && runs[at].begun == nil { // a claim of a job whose record went with its commit
 			last = slices.MaxFunc(runs[at].notes, func(a, b *blobio.Info) int { return a.ModTime.Compare(b.ModTime) })
 		}
-		if last != nil && c.aged(last.ModTime, memory) {
+		if last != nil && c.ages().Aged(last.ModTime, memory) {
 			old = append(old, runs[at])
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
@@ -62,7 +63,7 @@ type recovered struct {
 
 // recover is Recover up to the check that no other name has the UUID by then; all are the tables of the catalog. Its second result is nil if nothing was
 // registered.
-func (c *Catalog) recover(ctx context.Context, metadata string, o RecoverOptions, all []registeredTable) (*Table, *recovered, error) {
+func (c *Catalog) recover(ctx context.Context, metadata string, o RecoverOptions, all []gc.Registered) (*Table, *recovered, error) {
 	at, err := c.mountMetadata(ctx, metadata)
 	if err != nil {
 		return nil, nil, err
@@ -158,15 +159,15 @@ func (c *Catalog) isFile(ctx context.Context, location, at string) (bool, error)
 
 // withdrawTwin takes a table that was registered here out of the catalog again if another name has its UUID: it was renamed, or recovered by somebody else,
 // while this recovery looked for it.
-func (c *Catalog) withdrawTwin(ctx context.Context, r *recovered, all []registeredTable) error {
+func (c *Catalog) withdrawTwin(ctx context.Context, r *recovered, all []gc.Registered) error {
 	there, other := false, ""
 	for _, t := range all {
 		switch {
-		case t.uuid != r.uuid:
-		case t.name == r.name.String():
+		case t.UUID != r.uuid:
+		case t.Name == r.name.String():
 			there = true
 		default:
-			other = t.name
+			other = t.Name
 		}
 	}
 	if !there || other == "" {
@@ -294,16 +295,16 @@ func (c *Catalog) ownRecovered(ctx context.Context, owner *Owner, name Name, tak
 // recoverable refuses what a recovery would leave half done, before anything is changed: a UUID that a table of the catalog
 // has, since two tables would share one vault folder and the collection of one would delete the other's shards, and a
 // vault folder of another catalog unless it is taken over. It returns the record of the owner, nil if there is none.
-func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Name, takeOver bool, all []registeredTable) (*Owner, error) {
+func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Name, takeOver bool, all []gc.Registered) (*Owner, error) {
 	uuid := meta.TableUUID().String()
 	for _, other := range all {
 		switch {
-		case other.uuid != uuid:
-		case other.name == name.String():
+		case other.UUID != uuid:
+		case other.Name == name.String():
 			return nil, fmt.Errorf("table %s: %w, with the UUID %s", name, ErrExists, uuid)
 		default:
 			return nil, fmt.Errorf("%w: table %s: table %s of this catalog has the UUID %s already; drop that name first (its files remain), or rename it: shardcat table rename",
-				ErrUnsafe, name, other.name, uuid)
+				ErrUnsafe, name, other.Name, uuid)
 		}
 	}
 	if err := c.checkBegun(ctx, uuid); err != nil {

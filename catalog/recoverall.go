@@ -15,16 +15,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/manifest"
 )
 
 const (
-	// nameNotes in a vault folder has the versions of the name of a table that was renamed or recovered; earlier builds wrote
-	// nameRecord.
-	nameNotes  = "_name"
-	nameRecord = nameNotes + ".json"
 	// namespacesFolder of the vault has the properties of namespaces.
 	namespacesFolder = "_namespaces"
 )
@@ -46,7 +43,7 @@ type namespaceRecord struct {
 func (c *Catalog) recordName(ctx context.Context, t *Table) {
 	c.identityFor(ctx, t.name.Namespace) // of the new namespace: the former one may be dropped
 	note := func() (any, error) { return nameNote{recordVersion, c.nameNow(ctx, t).String()}, nil }
-	if err := c.putVersion(ctx, t.VaultFolder()+nameNotes, note); err != nil {
+	if err := c.putVersion(ctx, t.VaultFolder()+gc.NameNotes, note); err != nil {
 		c.opts.Log.Warn("the table's name could not be recorded; table recover --all would restore its former name", "table", t.name.String(), "error", err)
 	}
 }
@@ -202,10 +199,10 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 				}
 			case droppedName:
 				lostTableOf(lost, uuid).dropped = true
-			case nameRecord:
+			case gc.NameRecord:
 				lostTableOf(lost, uuid).named = true
 			default:
-				if strings.HasPrefix(name, nameNotes+"/") {
+				if strings.HasPrefix(name, gc.NameNotes+"/") {
 					lostTableOf(lost, uuid).named = true
 				}
 				if lost[uuid] == nil && validUUID(uuid) {
@@ -271,13 +268,13 @@ func lostTableOf(lost map[string]*lostTable, uuid string) *lostTable {
 	return lost[uuid]
 }
 
-func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, there []registeredTable, takeOver bool) RecoverResult {
+func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, there []gc.Registered, takeOver bool) RecoverResult {
 	r := RecoverResult{TableUUID: uuid, Table: t.owner.Table}
 	name, err := c.lastName(ctx, uuid, t)
-	i := slices.IndexFunc(there, func(r registeredTable) bool { return r.uuid == uuid })
+	i := slices.IndexFunc(there, func(r gc.Registered) bool { return r.UUID == uuid })
 	here := i >= 0
 	if here {
-		name, err = ParseName(there[i].name)
+		name, err = ParseName(there[i].Name)
 	}
 	if err != nil {
 		r.err = err
@@ -321,7 +318,7 @@ func (c *Catalog) recoverOne(ctx context.Context, uuid string, t *lostTable, the
 	if r.err != nil {
 		return r
 	}
-	r.Outcome, r.err = c.advance(ctx, name, there[i].metadata, last)
+	r.Outcome, r.err = c.advance(ctx, name, there[i].Metadata, last)
 	return r
 }
 
@@ -348,7 +345,7 @@ func (c *Catalog) listAgain(ctx context.Context, t *lostTable) error {
 
 // stateNumber is the number in the name of a metadata file of a catalog; ok is false for any other object.
 func stateNumber(url string) (number int, ok bool) {
-	if _, checksum := checksummed(url); checksum || !strings.Contains(path.Base(url), ".metadata.json") {
+	if _, checksum := gc.Checksummed(url); checksum || !strings.Contains(path.Base(url), ".metadata.json") {
 		return 0, false
 	}
 	number, err := metadataio.Version(url)
@@ -358,7 +355,7 @@ func stateNumber(url string) (number int, ok bool) {
 // lastName is the name that a table had last.
 func (c *Catalog) lastName(ctx context.Context, uuid string, t *lostTable) (Name, error) {
 	var renamed nameNote
-	err := c.readLastVersion(ctx, c.vaultFolder(uuid)+nameNotes, &renamed)
+	err := c.readLastVersion(ctx, c.vaultFolder(uuid)+gc.NameNotes, &renamed)
 	switch {
 	case errors.Is(err, blobio.ErrNotFound) && !t.named:
 		return ParseName(t.owner.Table)

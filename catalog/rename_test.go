@@ -8,6 +8,8 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 )
 
 // renameFault is a catalog whose answer to a rename is another one, and whose next loads fail.
@@ -113,7 +115,7 @@ func TestNameOfTwoRenames(t *testing.T) {
 	}
 	c.recordName(ctx, behind)
 	var note nameNote
-	if err := c.readLastVersion(ctx, tbl.VaultFolder()+nameNotes, &note); err != nil || note.Table != second.String() {
+	if err := c.readLastVersion(ctx, tbl.VaultFolder()+gc.NameNotes, &note); err != nil || note.Table != second.String() {
 		t.Errorf("recorded: %v, %v", note, err)
 	}
 }

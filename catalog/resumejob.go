@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -213,7 +214,7 @@ func (j *Job) Written(ctx context.Context) (entries []*manifest.Entry, err error
 		return nil, err
 	}
 	for _, info := range objects {
-		if j.table.kindOf(info.URL) != rootObject {
+		if j.table.swept().KindOf(info.URL) != gc.Root {
 			continue
 		}
 		e, err := j.table.describeOwn(ctx, info.URL, info.Size)

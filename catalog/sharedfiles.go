@@ -1,14 +1,11 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +16,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
@@ -28,20 +26,7 @@ import (
 // as long as no other table of the catalog has its UUID (a metadata file that was registered under a second name) or
 // its location, so every collection compares the table with all others.
 
-// registeredTable is what a table of the catalog shares with others, if anything: folders and its UUID.
-type registeredTable struct {
-	// name with its namespace, and with the name of the catalog where the database holds several.
-	name string
-	// metadata is the location of the current metadata file.
-	metadata string
-	uuid     string
-	location string
-	// written is the property write.metadata.path, adopted the property shardcat.adopted.
-	written string
-	adopted []string
-}
-
-// tableIDs are the members of a metadata file that a registeredTable consists of.
+// tableIDs are the members of a metadata file that a gc.Registered consists of.
 type tableIDs struct {
 	UUID       string            `json:"table-uuid"`
 	Location   string            `json:"location"`
@@ -51,9 +36,9 @@ type tableIDs struct {
 // registeredTables caches the members of metadata files, which never change, by their locations.
 type registeredTables struct {
 	sync.Mutex
-	byMetadata map[string]registeredTable
+	byMetadata map[string]gc.Registered
 	// loaded is the last listing of a catalog that only reports a table's metadata by loading it.
-	loaded []registeredTable
+	loaded []gc.Registered
 	at     time.Time
 }
 
@@ -68,17 +53,17 @@ const (
 
 // registered lists the tables of the catalog. In an SQL database the query covers the tables of all catalogs that it holds. A
 // table without a readable metadata file is listed by its name and the location of that file alone.
-func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
+func (c *Catalog) registered(ctx context.Context) ([]gc.Registered, error) {
 	if c.sql != nil {
 		rows, err := c.sql.Rows(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out := make([]registeredTable, len(rows))
+		out := make([]gc.Registered, len(rows))
 		for i, r := range rows {
-			out[i] = registeredTable{name: Name{r.Namespace, r.Table}.String(), metadata: r.Metadata}
+			out[i] = gc.Registered{Name: Name{r.Namespace, r.Table}.String(), Metadata: r.Metadata}
 			if r.Catalog != CatalogName {
-				out[i].name = r.Catalog + ":" + out[i].name
+				out[i].Name = r.Catalog + ":" + out[i].Name
 			}
 		}
 		return c.registeredAt(ctx, out)
@@ -100,7 +85,7 @@ func (c *Catalog) registered(ctx context.Context) ([]registeredTable, error) {
 // registeredNow is registered with no listing of before, for a deletion that nothing takes back. A catalog that reports a table as missing which it lists
 // is requested again, for some seconds: a failover may show none. What is still missing then is left out: some catalogs
 // list tables of other formats, which they do not load.
-func (c *Catalog) registeredNow(ctx context.Context) ([]registeredTable, error) {
+func (c *Catalog) registeredNow(ctx context.Context) ([]gc.Registered, error) {
 	if c.sql != nil {
 		return c.registered(ctx)
 	}
@@ -119,12 +104,12 @@ func (c *Catalog) registeredNow(ctx context.Context) ([]registeredTable, error) 
 var missingPause = time.Second
 
 // loadRegistered lists the tables of a catalog by loading each; missing are those that it lists and does not load.
-func (c *Catalog) loadRegistered(ctx context.Context) (out []registeredTable, missing []Name, err error) {
+func (c *Catalog) loadRegistered(ctx context.Context) (out []gc.Registered, missing []Name, err error) {
 	names, err := c.allTables(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	out = make([]registeredTable, len(names))
+	out = make([]gc.Registered, len(names))
 	err = c.metadata.EachUpTo(ctx, listWorkers, len(names), func(ctx context.Context, _ *blobio.Client, i int) error {
 		ice, err := c.ice.LoadTable(ctx, names[i].identifier())
 		if errors.Is(err, icecatalog.ErrNoSuchTable) {
@@ -141,15 +126,15 @@ func (c *Catalog) loadRegistered(ctx context.Context) (out []registeredTable, mi
 		return nil, nil, err
 	}
 	for i := range out {
-		if out[i].name == "" {
+		if out[i].Name == "" {
 			missing = append(missing, names[i])
 		}
 	}
-	return slices.DeleteFunc(out, func(r registeredTable) bool { return r.name == "" }), missing, nil
+	return slices.DeleteFunc(out, func(r gc.Registered) bool { return r.Name == "" }), missing, nil
 }
 
 // fresh is the last listing that loaded every table, nil if another one is due.
-func (k *registeredTables) fresh() []registeredTable {
+func (k *registeredTables) fresh() []gc.Registered {
 	k.Lock()
 	defer k.Unlock()
 	if len(k.loaded) > smallCatalog && time.Since(k.at) < loadedListing {
@@ -160,35 +145,35 @@ func (k *registeredTables) fresh() []registeredTable {
 
 // registeredAt reads the metadata files of tables that are known by name and location. Files that were read before are
 // not read again.
-func (c *Catalog) registeredAt(ctx context.Context, rows []registeredTable) ([]registeredTable, error) {
+func (c *Catalog) registeredAt(ctx context.Context, rows []gc.Registered) ([]gc.Registered, error) {
 	c.known.Lock()
 	before := c.known.byMetadata
 	c.known.Unlock()
-	known := make(map[string]registeredTable, len(rows))
+	known := make(map[string]gc.Registered, len(rows))
 	var mu sync.Mutex
 	err := c.metadata.EachUpTo(ctx, listWorkers, len(rows), func(ctx context.Context, _ *blobio.Client, i int) error {
-		r, ok := before[rows[i].metadata]
+		r, ok := before[rows[i].Metadata]
 		if !ok {
-			ids, err := c.readIDs(ctx, rows[i].metadata)
+			ids, err := c.readIDs(ctx, rows[i].Metadata)
 			gone := false
 			if errors.Is(err, blobio.ErrNotFound) {
-				if gone, err = isGone(ctx, c.metadata.Uncached(), icebergaccess.Canonical(rows[i].metadata)); !gone && err == nil {
-					ids, err = c.readIDs(ctx, rows[i].metadata)
+				if gone, err = isGone(ctx, c.metadata.Uncached(), icebergaccess.Canonical(rows[i].Metadata)); !gone && err == nil {
+					ids, err = c.readIDs(ctx, rows[i].Metadata)
 				}
 			}
 			switch {
 			case gone, errors.Is(err, corrupt.ErrCorrupt):
 				return nil // there is no such table any more that anything could be lost of, but see sharesFiles
 			case err != nil:
-				return fmt.Errorf("table %s: %w", rows[i].name, err)
+				return fmt.Errorf("table %s: %w", rows[i].Name, err)
 			}
-			r = ids.of(rows[i].name, rows[i].metadata)
+			r = ids.of(rows[i].Name, rows[i].Metadata)
 		}
-		r.name = rows[i].name
+		r.Name = rows[i].Name
 		rows[i] = r
 		mu.Lock()
 		defer mu.Unlock()
-		known[r.metadata] = r
+		known[r.Metadata] = r
 		return nil
 	})
 	if err != nil {
@@ -200,11 +185,11 @@ func (c *Catalog) registeredAt(ctx context.Context, rows []registeredTable) ([]r
 	return rows, nil
 }
 
-func (ids tableIDs) of(name, metadata string) registeredTable {
-	r := registeredTable{name: name, metadata: metadata, uuid: strings.ToLower(ids.UUID), location: ids.Location,
-		written: ids.Properties[table.WriteMetadataPathKey]}
+func (ids tableIDs) of(name, metadata string) gc.Registered {
+	r := gc.Registered{Name: name, Metadata: metadata, UUID: strings.ToLower(ids.UUID), Location: ids.Location,
+		Written: ids.Properties[table.WriteMetadataPathKey]}
 	if adopted, err := parseAdopted(ids.Properties[AdoptedProperty]); err == nil {
-		r.adopted = adopted
+		r.Adopted = adopted
 	}
 	return r
 }
@@ -224,78 +209,29 @@ func (c *Catalog) readIDs(ctx context.Context, at string) (ids tableIDs, err err
 	return ids, nil
 }
 
-// realFolder spells a folder in one way, with a trailing slash: aliases of schemes, doubled slashes and, on a local file
-// system, symbolic links are resolved.
-func realFolder(url string) string {
-	url = strings.TrimRight(metadataio.CanonicalURL(strings.TrimRight(url, "/")), "/")
-	path, local := strings.CutPrefix(url, "file://")
-	if !local {
-		scheme, rest, _ := strings.Cut(url, "://")
-		return scheme + "://" + strings.Join(strings.FieldsFunc(rest, func(r rune) bool { return r == '/' }), "/") + "/"
-	}
-	path = filepath.Clean(path)
-	missing := ""
-	for at := path; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return "file://" + strings.TrimRight(filepath.Join(real, missing), "/") + "/"
-		}
-		if at == filepath.Dir(at) {
-			return "file://" + path + "/"
-		}
-		missing = filepath.Join(filepath.Base(at), missing)
-	}
-}
-
 // sharesFiles refuses to sweep the folders of a table that another table of the catalog has a part in.
 func (t *Table) sharesFiles(ctx context.Context) error {
 	return t.sharesFilesWith(ctx, t.name.String(), t.cat.registered)
 }
 
 // sharesFilesWith compares a table with all of a listing but the one of a name, which is the table itself; "" for none.
-func (t *Table) sharesFilesWith(ctx context.Context, self string, list func(context.Context) ([]registeredTable, error)) error {
+func (t *Table) sharesFilesWith(ctx context.Context, self string, list func(context.Context) ([]gc.Registered, error)) error {
 	all, err := list(ctx)
 	if err != nil {
 		return fmt.Errorf("table %s: the other tables of the catalog can't be read, so nothing is collected: %w", t.name, err)
 	}
-	vault, metadata := realFolder(t.VaultFolder()), realFolder(t.metadataFolder())
+	own := &gc.Swept{UUID: t.UUID(), Location: t.Location(), Vault: gc.RealFolder(t.VaultFolder()), Metadata: gc.RealFolder(t.metadataFolder()),
+		VaultOf: t.cat.vaultFolder}
 	for _, other := range all {
-		if other.name == self {
+		if other.Name == self {
 			continue
 		}
-		if with := other.sharing(t, vault, metadata); with != "" {
+		if with := other.Sharing(own); with != "" {
 			return fmt.Errorf("%w: table %s: table %s of the catalog %s too, and collection would delete its files; drop one of the two names, or give the other table files of its own, then collect",
-				ErrUnsafe, t.name, other.name, with)
+				ErrUnsafe, t.name, other.Name, with)
 		}
 	}
 	return nil
-}
-
-// sharing names what another table has in common with t, "" for nothing. vault and metadata are t's folders.
-func (r *registeredTable) sharing(t *Table, vault, metadata string) string {
-	if r.uuid == t.UUID() {
-		return "has the UUID " + r.uuid
-	}
-	if slash := strings.LastIndexByte(r.metadata, '/'); slash > 0 && realFolder(r.metadata[:slash]) == metadata {
-		return "has its metadata in " + metadata
-	}
-	if r.uuid == "" {
-		return ""
-	}
-	if realFolder(strings.TrimSuffix(r.location, "/")+"/metadata") == metadata {
-		return "has the location " + t.Location()
-	}
-	if r.written != "" && realFolder(r.written) == metadata {
-		return "has its metadata in " + metadata
-	}
-	if realFolder(t.cat.vaultFolder(r.uuid)) == vault {
-		return "has the vault folder " + vault
-	}
-	for _, folder := range r.adopted {
-		if real := realFolder(folder); strings.HasPrefix(real, vault) || strings.HasPrefix(vault, real) {
-			return "has adopted the folder " + folder
-		}
-	}
-	return ""
 }
 
 // checkMetadataFiles refuses to sweep a metadata folder in which a metadata file names another table's UUID.
@@ -303,7 +239,7 @@ func (c *collector) checkMetadataFiles(ctx context.Context) error {
 	t := c.table
 	var files []blobio.Info
 	for _, info := range c.listed {
-		_, checksum := checksummed(info.URL)
+		_, checksum := gc.Checksummed(info.URL)
 		if name, ok := strings.CutPrefix(info.URL, t.metadataFolder()); ok && !checksum && !strings.Contains(name, "/") &&
 			strings.Contains(name, ".metadata.json") {
 			files = append(files, info)
@@ -345,54 +281,11 @@ func (c *Catalog) uuidOf(ctx context.Context, info blobio.Info) (string, error) 
 	if _, err := c.metadata.ReadRange(ctx, info.URL, 0, head); err != nil {
 		return "", err
 	}
-	if uuid := uuidIn(head); uuid != "" {
+	if uuid := gc.UUIDIn(head); uuid != "" {
 		return uuid, nil
 	}
 	ids, err := c.readIDs(ctx, info.URL)
 	return strings.ToLower(ids.UUID), err
-}
-
-// uuidIn finds the member table-uuid of the JSON object that a text begins with, "" if it is not there.
-func uuidIn(text []byte) string {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return ""
-	}
-	for {
-		key, err := d.Token()
-		if err != nil {
-			return ""
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return ""
-		}
-		if key == "table-uuid" {
-			var uuid string
-			if json.Unmarshal(value, &uuid) != nil {
-				return ""
-			}
-			return strings.ToLower(uuid)
-		}
-	}
-}
-
-// members of a metadata file and of its snapshots that Iceberg's specification knows, up to version 3.
-var (
-	metadataMembers = setOf("format-version", "table-uuid", "location", "last-sequence-number", "last-updated-ms", "last-column-id",
-		"schema", "schemas", "current-schema-id", "partition-spec", "partition-specs", "default-spec-id", "last-partition-id",
-		"properties", "current-snapshot-id", "snapshots", "snapshot-log", "metadata-log", "sort-orders", "default-sort-order-id",
-		"refs", "statistics", "partition-statistics", "next-row-id", "row-lineage", "encryption-keys")
-	snapshotMembers = setOf("snapshot-id", "parent-snapshot-id", "sequence-number", "timestamp-ms", "manifest-list", "manifests",
-		"summary", "schema-id", "first-row-id", "added-rows", "key-id")
-)
-
-func setOf(names ...string) map[string]bool {
-	out := map[string]bool{}
-	for _, n := range names {
-		out[n] = true
-	}
-	return out
 }
 
 // checkMembers refuses a metadata file with a member that the specification does not have: it may refer to files, or be
@@ -403,35 +296,16 @@ func (t *Table) checkMembers(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
-	var members map[string]json.RawMessage
-	var snapshots []map[string]json.RawMessage
+	odd := ""
 	if text, err = metadataio.Decompress(at, text, t.cat.opts.metadataMemory()); err == nil {
-		err = json.Unmarshal(text, &members)
-	}
-	if err == nil && members["snapshots"] != nil {
-		err = json.Unmarshal(members["snapshots"], &snapshots)
+		odd, err = gc.UnknownMember(text)
 	}
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, corrupt.Locate(corrupt.At(-1, "not a metadata file of Iceberg: %v", err), at, 0))
-	}
-	odd := unknownMember(members, metadataMembers)
-	for _, s := range snapshots {
-		if odd == "" {
-			odd = unknownMember(s, snapshotMembers)
-		}
 	}
 	if odd != "" {
 		return fmt.Errorf("table %s: %w", t.name, corrupt.Locate(corrupt.Unsupported(-1,
 			"it has the member %q, which is not in the Iceberg specification: its references can't be determined, so nothing is collected", odd), at, 0))
 	}
 	return nil
-}
-
-func unknownMember(members map[string]json.RawMessage, known map[string]bool) string {
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !known[name] {
-			return name
-		}
-	}
-	return ""
 }

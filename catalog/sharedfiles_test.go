@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
@@ -303,11 +304,11 @@ func TestFlippedMetadata(t *testing.T) {
 				}
 			}
 			if err = broken.checkMembers(ctx); err == nil {
-				var l *liveSet
+				var l *gc.Live
 				l, err = broken.reachable(ctx, &openJobs{})
 				if err == nil && broken.UUID() == tbl.UUID() {
-					for url := range live.why {
-						if strings.HasPrefix(url, tbl.VaultFolder()) && !l.has(url) {
+					for _, url := range live.Objects() {
+						if strings.HasPrefix(url, tbl.VaultFolder()) && !l.Has(url) {
 							t.Fatalf("%d.%d (…%s…): %s is not reached", i, bit, flipped[max(0, i-20):min(i+20, len(flipped))], url)
 						}
 					}

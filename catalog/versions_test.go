@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
@@ -61,7 +62,7 @@ func TestNamespaceRecordsOfTwoWriters(t *testing.T) {
 func TestKilledWhileNotesAreReplaced(t *testing.T) {
 	ctx := context.Background()
 	for _, kind := range []string{"list", "put", "delete"} {
-		for _, notes := range []string{"_namespaces", nameNotes} {
+		for _, notes := range []string{"_namespaces", gc.NameNotes} {
 			for _, n := range []string{"1-", "2-"} {
 				script := kind + "~/" + notes + "/ " + n + ": fail denied"
 				g := newGround(t)
@@ -103,7 +104,7 @@ func TestLeftVersions(t *testing.T) {
 	ctx := context.Background()
 	g := newGround(t)
 	c := g.over(nil, Options{})
-	notes := g.create(c).VaultFolder() + nameNotes
+	notes := g.create(c).VaultFolder() + gc.NameNotes
 	read := func() string {
 		t.Helper()
 		var r nameNote

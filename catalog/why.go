@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/gc"
 )
 
 // ObjectStatus is why an object is live, kept, or due to be deleted.
@@ -76,7 +77,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 		return nil, err
 	}
 	w := &ObjectStatus{URL: url, Table: t.name.String()}
-	kind := t.kindOf(url)
+	kind := t.swept().KindOf(url)
 	info, err := t.clientOf(url).Stat(ctx, url)
 	switch {
 	case errors.Is(err, blobio.ErrNotFound):
@@ -87,7 +88,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 		modified := info.ModTime.UTC()
 		w.Size, w.Modified = info.Size, &modified
 	}
-	if kind == controlObject && w.State == "" {
+	if kind == gc.Control && w.State == "" {
 		w.State, w.Reason = stateControl, "a record of the table's owner, jobs or collections"
 		return w, nil
 	}
@@ -100,7 +101,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 	if err != nil {
 		return nil, err
 	}
-	if why := live.reason(url); why != "" {
+	if why := live.Reason(url); why != "" {
 		if w.State == stateGone {
 			w.Reason = "the object is missing, but needed: " + why
 			return w, nil
@@ -120,7 +121,7 @@ func (t *Table) Why(ctx context.Context, url string, o CollectOptions) (*ObjectS
 }
 
 // standing fills in what becomes of an object that nothing reaches.
-func (t *Table) standing(ctx context.Context, w *ObjectStatus, kind objectKind, info *blobio.Info, o *CollectOptions) error {
+func (t *Table) standing(ctx context.Context, w *ObjectStatus, kind gc.Kind, info *blobio.Info, o *CollectOptions) error {
 	_, marked, err := t.readTombstones(ctx)
 	if err != nil {
 		return err
@@ -131,12 +132,12 @@ func (t *Table) standing(ctx context.Context, w *ObjectStatus, kind objectKind, 
 	case !strings.HasPrefix(w.URL, t.VaultFolder()) && !strings.HasPrefix(w.URL, t.metadataFolder()):
 		w.State, w.Reason = stateForeign, "outside the table's folders, which gc never scans"
 		return nil
-	case kind == unknownObject:
+	case kind == gc.Unknown:
 		w.State, w.Reason = stateUnknown, "unknown kind of object; it is never deleted"
 		return nil
-	case mark != nil && mark.same(info):
-		due = mark.since.Add(o.DeleteDelay).UTC()
-		w.State, w.Reason = stateMarked, "marked for deletion by "+mark.run+"; unreachable"
+	case mark != nil && mark.Same(info):
+		due = mark.Since.Add(o.DeleteDelay).UTC()
+		w.State, w.Reason = stateMarked, "marked for deletion by "+mark.Run+"; unreachable"
 	case !blobio.KnownTime(info.ModTime):
 		w.State, w.Reason = stateYoung, "unreachable, but its age is unknown: the store returns no modification time"
 		return nil
