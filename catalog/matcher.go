@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"fmt"
-
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
@@ -10,9 +8,9 @@ import (
 // Matcher gives a function that reports whether an entry's bounds and counts prove that a filter selects all its rows, and the
 // columns, by field id, that such an entry must have; see BriefEntries. A filter on columns that the table lacks is ErrInvalid.
 func (t *Table) Matcher(where filter.Expr) (whole func(*manifest.Entry) bool, columns []int, err error) {
-	bound, err := filter.Bind(where, t.schema.Shard)
+	bound, err := bindFilter(where, t.schema)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, nil, err
 	}
 	for _, node := range bound.Nodes() {
 		columns = append(columns, t.schema.IDs[node])

@@ -31,8 +31,9 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	if err != nil {
 		return nil, err
 	}
-	if _, err := filter.Bind(where, t.Schema()); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	bound, err := bindFilter(where, t.schema)
+	if err != nil {
+		return nil, err
 	}
 	if err := t.addDefaultIndexes(&o); err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 		return &OverwriteResult{DeleteResult: DeleteResult{CommitResult: before}}, err
 	}
 	w := newShardWriters(t, j, &o)
-	r := &removal{job: j, find: func(ctx context.Context) ([]match, error) { return t.match(ctx, where, nil) }}
+	r := &removal{job: j, find: func(ctx context.Context) ([]match, error) { return t.match(ctx, bound, nil) }}
 	out, err := r.overwrite(ctx, src, project, w)
 	if err != nil {
 		w.abort(ctx)

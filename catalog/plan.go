@@ -193,6 +193,16 @@ func (t *Table) Schemas() ([]*manifest.TableSchema, error) {
 	return out, nil
 }
 
+// bindFilter ties a filter to a schema of a table: each filter of a scan, a deletion or a policy goes this way, once. Plan.pushDown adapts it to the
+// schemas of shards. A filter that was bound to this very schema is used as it is.
+func bindFilter(where filter.Expr, s *manifest.TableSchema) (*filter.Bound, error) {
+	bound, err := filter.Bind(where, s.Shard)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return bound, nil
+}
+
 // bind ties filter and selection to the schema.
 func (p *Plan) bind() error {
 	if l := p.options.Limit; l < 0 && l != NoRows {
@@ -204,11 +214,11 @@ func (p *Plan) bind() error {
 		}
 	}
 	if p.options.Where != nil {
-		bound, err := filter.Bind(p.options.Where, p.schema.Shard)
+		bound, err := bindFilter(p.options.Where, p.schema)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
+			return err
 		}
-		p.bound = bound
+		p.bound, p.options.Where = bound, bound
 	}
 	if p.options.Select == nil {
 		p.columns = p.schema.Shard.Fields

@@ -152,28 +152,23 @@ func (p *Plan) filterNodes() []*schema.Node {
 	return out
 }
 
-// pushDown binds the filter to the shard's schema, by the names that its fields have there, see shardPaths; nil if that would mean
+// pushDown adapts the filter to the shard's schema, by the names that its fields have there, see shardPaths; nil if that would mean
 // anything else.
 func (p *Plan) pushDown(s *schema.Schema, ids []int, names map[int][]string) *filter.Bound {
-	there := map[string]filter.Path{}
-	for i, path := range p.bound.Paths() {
-		id := p.schema.IDs[p.bound.Nodes()[i]]
-		name, ok := names[id]
+	var paths []filter.Path
+	for _, node := range p.bound.Nodes() {
+		id := p.schema.IDs[node]
+		path, ok := names[id]
 		if !ok {
 			return nil
 		}
-		there[path.String()] = name
-		n, err := s.Lookup(schema.JoinPath(name...))
-		if err != nil || ids[n.ID] != id {
+		if n, err := s.Lookup(schema.JoinPath(path...)); err != nil || ids[n.ID] != id {
 			return nil
 		}
-		column := p.schema.Node(id)
-		if n.Basic != column.Basic || n.Signed != column.Signed || n.Label() != column.Label() {
-			return nil
-		}
+		paths = append(paths, path)
 	}
-	bound, err := filter.Bind(filter.Rename(p.options.Where, func(path filter.Path) filter.Path { return there[path.String()] }), s)
-	if err != nil {
+	bound, ok := p.bound.Adapt(s, paths)
+	if !ok {
 		return nil
 	}
 	return bound

@@ -85,12 +85,11 @@ func (p *Plan) firstRows(ctx context.Context, stats *ScanStats) (iter.Seq2[arrow
 
 // narrow adds a filter to the plan; false if the types of the table do not have it.
 func (p *Plan) narrow(expr filter.Expr) bool {
-	expr = filter.And(p.options.Where, expr)
-	bound, err := filter.Bind(expr, p.schema.Shard)
+	bound, err := bindFilter(filter.And(p.options.Where, expr), p.schema)
 	if err != nil {
 		return false
 	}
-	p.options.Where, p.bound, p.stats = expr, bound, nil
+	p.options.Where, p.bound, p.stats = bound, bound, nil
 	p.Total -= len(p.Shards) // keeps counts them again
 	p.Shards = slices.DeleteFunc(slices.Clone(p.Shards), func(e *manifest.Entry) bool { return !p.keeps(e) })
 	return true

@@ -47,7 +47,7 @@ func addDeleteFlags(cmd *cobra.Command, o *catalog.DeleteOptions) {
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would be deleted without changing anything (default: false)")
 }
 
-// tableAndFilter loads a table and parses a filter for it, which must be given.
+// tableAndFilter loads a table and binds a filter to its schema, which must be given.
 func (a *app) tableAndFilter(cmd *cobra.Command, name, where string) (*catalog.Table, filter.Expr, error) {
 	if where == "" {
 		return nil, nil, usagef("missing --where: a filter of the rows to delete; truncate deletes all rows")
@@ -60,7 +60,7 @@ func (a *app) tableAndFilter(cmd *cobra.Command, name, where string) (*catalog.T
 	if err != nil {
 		return nil, nil, err
 	}
-	return t, bound.Expr(), nil
+	return t, bound, nil
 }
 
 func (a *app) printDeleted(t *catalog.Table, d *catalog.DeleteResult) error {

@@ -75,8 +75,10 @@ func (a *app) scanCommand() *cobra.Command {
 			}
 			o.ReuseBatches = true // who takes batches keeps nothing of them
 			o.Runs = true
-			if _, err := bindFilter(f.where, t.Schema()); err != nil && o.At == (catalog.At{}) {
-				return err
+			if o.Where != nil && o.At == (catalog.At{}) {
+				if o.Where, err = filter.Bind(o.Where, t.Schema()); err != nil {
+					return usageError{err}
+				}
 			}
 			p, err := t.Plan(cmd.Context(), o)
 			if err != nil {

@@ -39,21 +39,20 @@ type fileRows struct {
 
 // catFile prints records of a file that is not a shard.
 func (a *app) catFile(ctx context.Context, url string, o fileRows) error {
-	var where filter.Expr
+	source := fileio.SourceOptions{Format: o.kind, Settings: o.settings, MaxMemory: a.maxMemory, Warn: a.warn, Columns: o.columns}
 	if o.where != "" {
 		var err error
-		if where, err = filter.Parse(o.where); err != nil {
+		if source.Where, err = filter.Parse(o.where); err != nil {
 			return usageError{err}
 		}
 	}
-	source := fileio.SourceOptions{Format: o.kind, Settings: o.settings, MaxMemory: a.maxMemory, Warn: a.warn}
 	if err := o.dialect.options(a, &source); err != nil {
 		return err
 	}
 	if err := o.dialect.fit(o.kind, source); err != nil {
 		return err
 	}
-	rows, err := fileio.OpenRows(ctx, a.client, url, o.columns, where, source)
+	rows, err := fileio.OpenRows(ctx, a.client, url, source)
 	if err != nil {
 		return asUsage(err, schema.ErrNoField)
 	}

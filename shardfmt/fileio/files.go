@@ -174,7 +174,7 @@ func columnsOf(s *arrow.Schema, names []string) ([]int, error) {
 
 // mayMatch asks the filter of a source by the columns of a file, which have the names of its fields.
 func mayMatch(s *arrow.Schema, o SourceOptions) func(func(int) *filter.Stats) bool {
-	if o.Where == nil || o.Schema == nil {
+	if o.bound == nil || o.Schema == nil {
 		return nil
 	}
 	column := map[uint32]int{}
@@ -184,7 +184,7 @@ func mayMatch(s *arrow.Schema, o SourceOptions) func(func(int) *filter.Stats) bo
 		}
 	}
 	return func(stats func(int) *filter.Stats) bool {
-		return o.Where.MayMatch(func(id uint32) *filter.Stats {
+		return o.bound.MayMatch(func(id uint32) *filter.Stats {
 			if i, ok := column[id]; ok {
 				return stats(i)
 			}

@@ -165,11 +165,10 @@ type SourceOptions struct {
 	Exact bool
 	// Settings of the format, by the options that it declares (Files).
 	Settings fileformat.Settings
-	// Columns to read, by name, of formats that hold columns; nil reads all.
+	// Columns to read, by name, of formats that hold columns, and by OpenRows of all formats; nil reads all.
 	Columns []string
-	// Where leaves out parts of such files that can't hold a record for which it is true. It is bound to Schema.
-	// Records are not filtered one by one.
-	Where *filter.Bound
+	// Where selects the records for which it is true, nil all. Only OpenRows filters.
+	Where filter.Expr
 	// MaxMemory bounds the memory of reading Arrow and Parquet, in bytes, 1 GiB if 0: a batch of Arrow may
 	// take so much, packed and unpacked, the process that reads Parquet (ServeReader) 512 MiB more.
 	MaxMemory int64
@@ -185,6 +184,9 @@ type SourceOptions struct {
 	// are cut.
 	Warn func(message string)
 
+	// bound leaves out parts of files that hold columns in which no record can match. It is bound to the fields of the file; records are not
+	// filtered one by one.
+	bound *filter.Bound
 	// coded: columns of a file's batches may be codes of dictionaries of their types, of which the file's schema doesn't tell.
 	coded bool
 	// unlent and unshared: the process that reads Parquet requests the bytes of its file, and sends its batches through a pipe, as it does

@@ -39,7 +39,7 @@ func TestColumnsWithoutName(t *testing.T) {
 			{[]string{"s"}, nil, `{"s":{"b":true,"column1":1}}|{"s":{"b":false,"column1":null}}|{"s":{"b":null,"column1":3}}`},
 			{[]string{"a", "column1"}, where, `{"a":null,"column1":3}`},
 		} {
-			rows, err := OpenRows(ctx, c, url, read.columns, read.where, SourceOptions{Format: Lance})
+			rows, err := OpenRows(ctx, c, url, SourceOptions{Format: Lance, Columns: read.columns, Where: read.where})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,18 +37,23 @@ func openFile(ctx context.Context, st fileformat.Store, url string, f *fileforma
 	return f.Open(ctx, st, url, fileformat.OpenOptions{Settings: settings})
 }
 
-// OpenRows opens the file at url, of the format o.Format, to read columns (nil: all) of the records for which where
-// (nil: none) is true. Formats with statistics or an index read no more than those leave.
-func OpenRows(ctx context.Context, sp *blobio.Client, url string, columns []string, where filter.Expr, o SourceOptions) (*Rows, error) {
+// OpenRows opens the file at url, of the format o.Format, to read the columns o.Columns of the records for which o.Where is true. Formats with
+// statistics or an index read no more than those leave.
+func OpenRows(ctx context.Context, sp *blobio.Client, url string, o SourceOptions) (*Rows, error) {
 	o = o.withDefaults()
-	wanted := selection{columns, where}
+	wanted := selection{o.Columns, o.Where}
+	o.Columns, o.Where = nil, nil
 	f := o.Format.File()
 	if f == nil {
 		src, err := OpenSource(ctx, sp, []string{url}, o)
 		if err != nil {
 			return nil, err
 		}
-		return newRows(src, src.Schema(), wanted)
+		where, err := wanted.bind(src.Schema())
+		if err != nil {
+			return nil, errors.Join(err, src.Close())
+		}
+		return newRows(src, src.Schema(), wanted.columns, where)
 	}
 	file, err := openFile(ctx, sp, url, f, o.Settings)
 	if err != nil {
@@ -67,6 +72,14 @@ type selection struct {
 	where   filter.Expr
 }
 
+// bind ties the filter to the fields of the file.
+func (s selection) bind(all *schema.Schema) (*filter.Bound, error) {
+	if s.where == nil {
+		return nil, nil
+	}
+	return filter.Bind(s.where, all)
+}
+
 // rowsOf reads from a file the columns that are requested and those that the filter needs.
 func rowsOf(ctx context.Context, file fileformat.File, name string, wanted selection, o SourceOptions) (*Rows, error) {
 	all, _, err := arrowtype.FromArrow(arrowtype.Named(file.Schema()))
@@ -74,16 +87,14 @@ func rowsOf(ctx context.Context, file fileformat.File, name string, wanted selec
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	all.Number()
-	if wanted.where != nil {
-		if o.Where, err = filter.Bind(wanted.where, all); err != nil {
-			return nil, err
-		}
+	if o.bound, err = wanted.bind(all); err != nil {
+		return nil, err
 	}
 	o.Schema = all
 	if wanted.columns != nil {
 		needed := &schema.Schema{Count: all.Count}
 		for _, f := range all.Fields {
-			if slices.Contains(wanted.columns, f.Name) || o.Where != nil && slices.ContainsFunc(o.Where.Paths(), func(p filter.Path) bool { return p[0] == f.Name }) {
+			if slices.Contains(wanted.columns, f.Name) || o.bound != nil && slices.ContainsFunc(o.bound.Paths(), func(p filter.Path) bool { return p[0] == f.Name }) {
 				needed.Fields, o.Columns = append(needed.Fields, f), append(o.Columns, f.Name)
 			}
 		}
@@ -98,28 +109,18 @@ func rowsOf(ctx context.Context, file fileformat.File, name string, wanted selec
 	if err := src.begin(); err != nil {
 		return nil, err
 	}
-	r, err := newRows(src, all, selection{columns: wanted.columns})
-	if err == nil {
-		r.where = o.Where
-	}
-	return r, err
+	return newRows(src, all, wanted.columns, o.bound)
 }
 
-// newRows selects from a source whose file has the fields all.
-func newRows(src Source, all *schema.Schema, wanted selection) (*Rows, error) {
-	r := &Rows{src: src, schema: src.Schema()}
-	var err error
-	if wanted.where != nil {
-		if r.where, err = filter.Bind(wanted.where, all); err != nil {
-			return nil, errors.Join(err, src.Close())
-		}
-	}
-	if wanted.columns == nil {
+// newRows selects columns and records from a source whose file has the fields all.
+func newRows(src Source, all *schema.Schema, columns []string, where *filter.Bound) (*Rows, error) {
+	r := &Rows{src: src, schema: src.Schema(), where: where}
+	if columns == nil {
 		return r, nil
 	}
 	fields := src.Schema().Fields
 	r.schema, r.columns = &schema.Schema{Count: src.Schema().Count}, []int{}
-	for _, name := range wanted.columns {
+	for _, name := range columns {
 		i := slices.IndexFunc(fields, func(n *schema.Node) bool { return n.Name == name })
 		if i < 0 {
 			_, err := all.Lookup(name)
@@ -216,7 +217,7 @@ func (f Format) Inspect(ctx context.Context, sp *blobio.Client, url string, deta
 		defer file.Close()
 		return file.Inspect(ctx, detail)
 	}
-	rows, err := OpenRows(ctx, sp, url, nil, nil, SourceOptions{Format: f})
+	rows, err := OpenRows(ctx, sp, url, SourceOptions{Format: f})
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +250,7 @@ func (f Format) Verify(ctx context.Context, sp *blobio.Client, url string, setti
 		return nil, err
 	}
 	r := &corrupt.Report{Objects: 1, Bytes: info.Size, UnprotectedBytes: info.Size, Errors: []corrupt.Finding{}}
-	rows, err := OpenRows(ctx, sp, url, nil, nil, SourceOptions{Format: f, Progress: progress})
+	rows, err := OpenRows(ctx, sp, url, SourceOptions{Format: f, Progress: progress})
 	if err != nil {
 		return evaluated(r, url, err)
 	}

@@ -7,11 +7,13 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Bound is an expression tied to the fields of one schema. It may be used concurrently.
+// Bound is an expression tied to the fields of one schema, and an expression itself: where it is bound to the same schema again, it is used as
+// it is. It may be used concurrently.
 type Bound struct {
 	root   predicate
 	fields []*boundField
-	expr   Expr
+	source Expr
+	schema *schema.Schema
 	// charge is called before values are compared, with the number of comparisons; nil is none.
 	charge func(comparisons uint64) error
 }
@@ -52,18 +54,68 @@ type (
 	}
 )
 
-// Bind ties an expression to a schema: every field must exist, every literal must fit its field.
+// Bind ties an expression to a schema: every field must exist, every literal must fit its field. An expression that is bound to this very
+// schema is returned as it is.
 func Bind(e Expr, s *schema.Schema) (*Bound, error) {
 	if e == nil || s == nil {
 		return nil, errors.New("filter: no expression, or no schema")
 	}
-	b := &binder{schema: s, known: map[string]*boundField{}}
+	if bound, ok := e.(*Bound); ok {
+		if bound.schema == s {
+			return bound, nil
+		}
+		e = bound.source
+	}
+	b := newBinder(s)
 	root, err := b.bind(e)
 	if err != nil {
 		return nil, err
 	}
-	return &Bound{root: root, fields: b.fields, expr: e}, nil
+	return &Bound{root: root, fields: b.fields, source: e, schema: s}, nil
 }
+
+// Adapt ties the expression to another schema, in which its fields have other paths: paths[i] is there the path of Paths()[i]. Literals are not
+// read again, so every field must have the same type there; else, or if there is no such field, the result is false.
+func (b *Bound) Adapt(s *schema.Schema, paths []Path) (*Bound, bool) {
+	there := newBinder(s)
+	fields, names := map[*boundField]*boundField{}, map[string]Path{}
+	for i, f := range b.fields {
+		other, err := there.field(paths[i])
+		if err != nil || !sameType(f.leaf(), other.leaf()) {
+			return nil, false
+		}
+		fields[f], names[f.path.String()] = other, paths[i]
+	}
+	source := Rename(b.source, func(p Path) Path { return names[p.String()] })
+	return &Bound{root: adapted(b.root, fields), fields: there.fields, source: source, schema: s, charge: b.charge}, true
+}
+
+// sameType reports whether values of two nodes are compared in the same way.
+func sameType(a, b *schema.Node) bool {
+	return a.Basic == b.Basic && a.Signed == b.Signed && a.Label() == b.Label() && a.FixedSize == b.FixedSize
+}
+
+// adapted is a predicate of other fields.
+func adapted(p predicate, fields map[*boundField]*boundField) predicate {
+	switch p := p.(type) {
+	case andPredicate:
+		return andPredicate{adapted(p.left, fields), adapted(p.right, fields)}
+	case orPredicate:
+		return orPredicate{adapted(p.left, fields), adapted(p.right, fields)}
+	case notPredicate:
+		return notPredicate{adapted(p.x, fields)}
+	case nullPredicate:
+		return nullPredicate{fields[p.field]}
+	case leafPredicate:
+		return leafPredicate{fields[p.field], p.test}
+	}
+	panic(fmt.Sprintf("filter: unknown predicate %T", p))
+}
+
+// String prints the expression as it was before it was bound.
+func (b *Bound) String() string { return b.source.String() }
+
+func (b *Bound) expr() {}
 
 // Paths are the fields that the expression reads, each once.
 func (b *Bound) Paths() []Path {
@@ -83,17 +135,24 @@ func (b *Bound) Nodes() []uint32 {
 	return out
 }
 
-// Expr is the expression as it was parsed.
-func (b *Bound) Expr() Expr { return b.expr }
-
 type binder struct {
 	schema *schema.Schema
 	fields []*boundField
 	known  map[string]*boundField
 }
 
+func newBinder(s *schema.Schema) *binder {
+	return &binder{schema: s, known: map[string]*boundField{}}
+}
+
 func (b *binder) bind(e Expr) (predicate, error) {
 	switch e := e.(type) {
+	case *Bound:
+		if e.schema == b.schema && len(b.fields) == 0 {
+			b.keep(e.fields)
+			return e.root, nil
+		}
+		return b.bind(e.source)
 	case andExpr:
 		left, right, err := b.pair(e.Left, e.Right)
 		return andPredicate{left, right}, err
@@ -174,9 +233,16 @@ func (b *binder) field(p Path) (*boundField, error) {
 		}
 		level = n.Children
 	}
-	b.known[key] = f
-	b.fields = append(b.fields, f)
+	b.keep([]*boundField{f})
 	return f, nil
+}
+
+// keep adds fields that are found again by their paths.
+func (b *binder) keep(fields []*boundField) {
+	for _, f := range fields {
+		b.known[f.path.String()] = f
+	}
+	b.fields = append(b.fields, fields...)
 }
 
 func childNamed(level []*schema.Node, name string) *schema.Node {

@@ -14,24 +14,27 @@ func (b *Bound) Conjuncts() []*Bound {
 	var split func(p predicate, e Expr)
 	split = func(p predicate, e Expr) {
 		if and, ok := p.(andPredicate); ok {
+			if bound, ok := e.(*Bound); ok {
+				e = bound.source
+			}
 			if both, ok := e.(andExpr); ok {
 				split(and.left, both.Left)
 				split(and.right, both.Right)
 				return
 			}
 		}
-		part := &Bound{root: p, expr: e}
+		part := &Bound{root: p, source: e, schema: b.schema}
 		part.addFields(p)
 		for _, other := range out {
 			if sameTops(other, part) {
-				other.root, other.expr = andPredicate{other.root, p}, andExpr{other.expr, e}
+				other.root, other.source = andPredicate{other.root, p}, andExpr{other.source, e}
 				other.addFields(p)
 				return
 			}
 		}
 		out = append(out, part)
 	}
-	split(b.root, b.expr)
+	split(b.root, b.source)
 	return out
 }
 

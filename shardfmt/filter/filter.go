@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Expr is a parsed expression, not yet bound to a schema. String prints it so that Parse reads it back.
+// Expr is an expression, parsed or built, or one that is bound to a schema. String prints it so that Parse reads it back.
 type Expr interface {
 	fmt.Stringer
 	expr()

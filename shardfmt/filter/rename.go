@@ -3,6 +3,8 @@ package filter
 // Rename gives the expression with other paths: what to states about each. It is for fields that have other names elsewhere.
 func Rename(e Expr, to func(Path) Path) Expr {
 	switch e := e.(type) {
+	case *Bound:
+		return Rename(e.source, to)
 	case andExpr:
 		return andExpr{Rename(e.Left, to), Rename(e.Right, to)}
 	case orExpr:
