@@ -20,11 +20,23 @@ func SelectRows(b arrow.RecordBatch, rows []byte) arrow.RecordBatch {
 		b.Retain()
 		return b
 	}
+	return copied(b, n, func(d arrow.ArrayData) arrow.ArrayData { return column.Select(d, rows) })
+}
+
+// TakeRows returns rows of a batch of canonical types, by their numbers, in any order. Values are copied; dictionaries of coded columns are
+// shared. The caller releases the result and keeps its own reference to the batch.
+func TakeRows(b arrow.RecordBatch, rows []int64) arrow.RecordBatch {
+	runs := column.RunsAt(rows)
+	return copied(b, int64(len(rows)), func(d arrow.ArrayData) arrow.ArrayData { return column.Take(d, runs) })
+}
+
+// copied is a batch of n rows whose columns are made of those of another one.
+func copied(b arrow.RecordBatch, n int64, of func(arrow.ArrayData) arrow.ArrayData) arrow.RecordBatch {
 	columns := make([]arrow.Array, b.NumCols())
 	for i, c := range b.Columns() {
-		selected := column.Select(c.Data(), rows)
-		columns[i] = array.MakeFromData(selected)
-		selected.Release()
+		data := of(c.Data())
+		columns[i] = array.MakeFromData(data)
+		data.Release()
 		defer columns[i].Release() // the batch holds it
 	}
 	return array.NewRecordBatch(b.Schema(), columns, n)

@@ -11,9 +11,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/compute"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // run is a file of sorted batches. It has no name from the moment it is open, so that it goes with the process.
@@ -136,7 +137,7 @@ func merge(ctx context.Context, s *arrow.Schema, keys []Key, runs []*run) iter.S
 				heap.Fix(&queue, 0)
 				continue
 			}
-			b, err := assemble(ctx, s, all, rows)
+			b, err := assemble(s, all, rows)
 			if !yield(b, err) || err != nil {
 				return
 			}
@@ -179,7 +180,7 @@ func openRuns(s *arrow.Schema, keys []Key, runs []*run) ([]*cursor, error) {
 }
 
 // assemble makes a batch of rows that are the next ones of their runs.
-func assemble(ctx context.Context, s *arrow.Schema, all []*cursor, rows []*cursor) (arrow.RecordBatch, error) {
+func assemble(s *arrow.Schema, all []*cursor, rows []*cursor) (arrow.RecordBatch, error) {
 	var parts []arrow.RecordBatch
 	offset := make([]int64, len(all)) // of each run's part in what is put together
 	total := int64(0)
@@ -201,7 +202,7 @@ func assemble(ctx context.Context, s *arrow.Schema, all []*cursor, rows []*curso
 		at[i] = offset[c.index]
 		offset[c.index]++
 	}
-	return take(ctx, joined, at)
+	return shardfmt.TakeRows(joined, at), nil
 }
 
 // concatenate makes one batch of many.
@@ -225,18 +226,4 @@ func concatenate(s *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatc
 		}
 	}
 	return array.NewRecordBatch(s, columns, rows), nil
-}
-
-// take gives the rows of a batch in another order.
-func take(ctx context.Context, b arrow.RecordBatch, rows []int64) (arrow.RecordBatch, error) {
-	indices := array.NewInt64Data(array.NewData(arrow.PrimitiveTypes.Int64, len(rows),
-		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(rows))}, nil, 0, 0))
-	columns := make([]arrow.Array, b.NumCols())
-	for i := range columns {
-		var err error
-		if columns[i], err = compute.TakeArray(ctx, b.Column(i), indices); err != nil {
-			return nil, err
-		}
-	}
-	return array.NewRecordBatch(b.Schema(), columns, int64(len(rows))), nil
 }

@@ -22,6 +22,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/shardfmt"
 )
 
 // Key is one column to sort by.
@@ -93,7 +95,7 @@ func (s *Sorter) Add(ctx context.Context, b arrow.RecordBatch) error {
 	b = stored(b, s.stored)
 	if s.last != nil {
 		var err error
-		if b, err = s.last.before(ctx, b, s.keys); b == nil || err != nil {
+		if b, err = s.last.before(b, s.keys); b == nil || err != nil {
 			return err
 		}
 	}
@@ -102,12 +104,12 @@ func (s *Sorter) Add(ctx context.Context, b arrow.RecordBatch) error {
 	s.rows += b.NumRows()
 	if s.bytes < s.options.Memory {
 		if s.options.Limit > 0 && s.rows >= 2*s.options.Limit+cutSlack {
-			return s.cut(ctx)
+			return s.cut()
 		}
 		return nil
 	}
 	if s.options.Limit > 0 && s.rows > s.options.Limit {
-		if err := s.cut(ctx); err != nil || s.bytes < s.options.Memory/2 {
+		if err := s.cut(); err != nil || s.bytes < s.options.Memory/2 {
 			return err
 		}
 	}
@@ -115,8 +117,8 @@ func (s *Sorter) Add(ctx context.Context, b arrow.RecordBatch) error {
 }
 
 // cut keeps the first rows of the buffer only.
-func (s *Sorter) cut(ctx context.Context) error {
-	first, err := s.sorted(ctx)
+func (s *Sorter) cut() error {
+	first, err := s.sorted()
 	if err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func newLastRow(o order, row int) *lastRow {
 }
 
 // before returns the rows of a batch that come before l, nil if there are none. Equal rows come behind, since they arrived later.
-func (l *lastRow) before(ctx context.Context, b arrow.RecordBatch, keys []Key) (arrow.RecordBatch, error) {
+func (l *lastRow) before(b arrow.RecordBatch, keys []Key) (arrow.RecordBatch, error) {
 	o, err := newOrder(b, keys)
 	if err != nil {
 		return nil, err
@@ -164,7 +166,7 @@ func (l *lastRow) before(ctx context.Context, b arrow.RecordBatch, keys []Key) (
 	case int(b.NumRows()):
 		return b, nil
 	}
-	return take(ctx, b, rows)
+	return shardfmt.TakeRows(b, rows), nil
 }
 
 // rowsBefore are the numbers of the rows that come before l.
@@ -185,7 +187,7 @@ func (l *lastRow) rowsBefore(o order, n int) (rows []int64) {
 }
 
 // sorted is the buffer as one sorted batch, without the rows that nobody wants.
-func (s *Sorter) sorted(ctx context.Context) (arrow.RecordBatch, error) {
+func (s *Sorter) sorted() (arrow.RecordBatch, error) {
 	all, err := concatenate(s.stored, s.buffer)
 	if err != nil {
 		return nil, err
@@ -200,12 +202,12 @@ func (s *Sorter) sorted(ctx context.Context) (arrow.RecordBatch, error) {
 		limit = int(min(int64(n), s.options.Limit))
 	}
 	rows := newRanking(o, n).first(n, limit)
-	return take(ctx, all, rows)
+	return shardfmt.TakeRows(all, rows), nil
 }
 
 // spill writes the buffer as a run.
 func (s *Sorter) spill(ctx context.Context) error {
-	sorted, err := s.sorted(ctx)
+	sorted, err := s.sorted()
 	if err != nil {
 		return err
 	}
@@ -245,7 +247,7 @@ func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[arrow.RecordBatch, error]
 			return
 		}
 		if len(s.runs) == 0 {
-			sorted, err := s.sorted(ctx)
+			sorted, err := s.sorted()
 			if err != nil {
 				yield(nil, err)
 				return

@@ -371,3 +371,51 @@ func TestMergedRunsKeepFirstRows(t *testing.T) {
 		t.Errorf("%d rows, %v", rows, err)
 	}
 }
+
+// BenchmarkSort sorts a million rows of numbers, texts and floats by a random key, in memory and with runs in files.
+func BenchmarkSort(b *testing.B) {
+	ctx, random := context.Background(), rand.New(rand.NewPCG(1, 2))
+	s, err := schema.Parse("k: Int64, n: Int64, s: String, f: Float64, short: String")
+	if err != nil {
+		b.Fatal(err)
+	}
+	types := arrowtype.Schema(s)
+	var batches []arrow.RecordBatch
+	for range 16 {
+		r := array.NewRecordBuilder(memory.DefaultAllocator, types)
+		for range 65536 {
+			n := random.Int64()
+			r.Field(0).(*array.Int64Builder).Append(n)
+			r.Field(1).(*array.Int64Builder).Append(n >> 32)
+			r.Field(2).(*array.LargeStringBuilder).Append(fmt.Sprintf("a text of a row, of %d", n))
+			if n%7 == 0 {
+				r.Field(3).AppendNull()
+			} else {
+				r.Field(3).(*array.Float64Builder).Append(float64(n))
+			}
+			r.Field(4).(*array.LargeStringBuilder).Append(fmt.Sprint(n % 100))
+		}
+		batches = append(batches, r.NewRecordBatch())
+	}
+	for name, memory := range map[string]int64{"memory": 1 << 30, "files": 8 << 20} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				sorter, err := New(types, []Key{{Path: []string{"k"}}}, Options{Memory: memory, Dir: b.TempDir()})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, batch := range batches {
+					if err := sorter.Add(ctx, batch); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for _, err := range sorter.Sorted(ctx) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				sorter.Close()
+			}
+		})
+	}
+}

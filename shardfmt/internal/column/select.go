@@ -1,6 +1,7 @@
 package column
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -20,6 +21,22 @@ func Select(d arrow.ArrayData, bitmap []byte) arrow.ArrayData {
 	}
 	return selectRuns(d, runs)
 }
+
+// RunsAt gives the runs of slots whose numbers follow one another in a list.
+func RunsAt(slots []int64) []colstream.Range {
+	out := make([]colstream.Range, 0, len(slots))
+	for _, at := range slots {
+		if k := len(out) - 1; k >= 0 && out[k].End == uint64(at) {
+			out[k].End++
+			continue
+		}
+		out = append(out, colstream.Range{Start: uint64(at), End: uint64(at) + 1})
+	}
+	return out
+}
+
+// Take gives runs of slots of a canonical array in any order, a slot as often as there are runs with it.
+func Take(d arrow.ArrayData, runs []colstream.Range) arrow.ArrayData { return selectRuns(d, runs) }
 
 // runsOf gives the runs of set bits.
 func runsOf(bitmap []byte, n int) []colstream.Range {
@@ -151,7 +168,15 @@ func selectOffsets[T int32 | int64](offsets []T, runs []colstream.Range, n int) 
 
 // copyRuns copies runs of elements of w bytes.
 func copyRuns(b []byte, runs []colstream.Range, w int) []byte {
-	out := make([]byte, 0, lengthOf(runs)*w)
+	n := lengthOf(runs)
+	out := make([]byte, 0, n*w)
+	if n == len(runs) && w == 8 { // no run is longer than one: numbers in another order
+		out = out[:n*w]
+		for i, r := range runs {
+			binary.LittleEndian.PutUint64(out[8*i:], binary.LittleEndian.Uint64(b[8*r.Start:]))
+		}
+		return out
+	}
 	for _, r := range runs {
 		out = append(out, b[int(r.Start)*w:int(r.End)*w]...)
 	}
@@ -161,6 +186,13 @@ func copyRuns(b []byte, runs []colstream.Range, w int) []byte {
 // copyBits copies runs of bits, which start at bit offset of b.
 func copyBits(dst, b []byte, offset int, runs []colstream.Range) {
 	at := 0
+	if lengthOf(runs) == len(runs) {
+		for i, r := range runs {
+			bit := offset + int(r.Start)
+			dst[i/8] |= b[bit/8] >> (bit % 8) & 1 << (i % 8)
+		}
+		return
+	}
 	for _, r := range runs {
 		simd.CopyBits(dst, at, b, offset+int(r.Start), int(r.Len()))
 		at += int(r.Len())
