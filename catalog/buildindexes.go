@@ -386,8 +386,8 @@ func (w *indexWork) build(ctx context.Context, name string, done *IndexResult) (
 	if err != nil {
 		return nil, err
 	}
-	w.objects = append(w.objects, root)
-	merged, err := merge.ReplaceIndexes(ctx, t.cat.client, root, input, change, o)
+	w.objects, change.Options = append(w.objects, root), o
+	merged, err := merge.ReplaceIndexes(ctx, t.cat.client, root, input, change)
 	if err != nil {
 		return nil, err
 	}

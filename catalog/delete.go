@@ -248,7 +248,7 @@ func (r *removal) mark(ctx context.Context, client *blobio.Client, m *match, nam
 	if err != nil {
 		return nil, 0, err
 	}
-	done, err := merge.DeleteRecords(ctx, client, r.rootOf(name), input, merge.Deletion{Stripes: m.stripes, Object: r.markerOf(name)}, o)
+	done, err := merge.DeleteRecords(ctx, client, r.rootOf(name), input, merge.Deletion{Stripes: m.stripes, Object: r.markerOf(name), Options: o})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -73,7 +73,7 @@ func (t *Table) copyIn(ctx context.Context, client *blobio.Client, c *copying, o
 		return nil, err
 	}
 	options := merge.Options{AllowExternal: true, AllowStandard: true, Policy: urlresolve.Policy{Allow: append(near, o.Allow...)}}
-	made, err := merge.Pack(ctx, client, c.root, c.data, []merge.Input{input}, merge.PackOptions{Options: options, Copy: true})
+	made, err := merge.Pack(ctx, client, c.root, []merge.Input{input}, merge.PackOptions{Object: c.data, Options: options, Copy: true})
 	if errors.Is(err, merge.ErrNothingToPack) { // no data at all, or none that can be copied
 		made, err = merge.Concat(ctx, client, c.root, []merge.Input{input}, options)
 	}

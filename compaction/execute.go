@@ -105,11 +105,11 @@ func joiner(g *Group, packed string, all bool) join {
 		return merge.Concat
 	}
 	return func(ctx context.Context, client *blobio.Client, out string, inputs []merge.Input, o merge.Options) (*merge.Result, error) {
-		po := merge.PackOptions{Options: o, All: all, Optional: !all && len(inputs) > 1} // shards are joined in any case
-		r, err := merge.Pack(ctx, client, out, packed, inputs, po)
+		po := merge.PackOptions{Options: o, Object: packed, All: all, Optional: !all && len(inputs) > 1} // shards are joined in any case
+		r, err := merge.Pack(ctx, client, out, inputs, po)
 		if errors.Is(err, merge.ErrNothingToPack) { // the entries promised more than the sizes of the objects keep
 			po.All = true
-			r, err = merge.Pack(ctx, client, out, packed, inputs, po)
+			r, err = merge.Pack(ctx, client, out, inputs, po)
 		}
 		return r, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/internal/column"
 	"github.com/shardcat/shardcat/shardfmt/internal/scan"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -29,7 +30,7 @@ func (s *Shard) DeletedRecords(ctx context.Context, stripe int) ([]byte, error) 
 		return nil, corrupt.Locate(corrupt.At(-1, "stripe %d has %d deleted records, the schema no field that marks them",
 			stripe, st.Deleted), s.URL(), 0)
 	}
-	return scan.Deleted(ctx, s.store, s.root, stripe, marker, st.Records)
+	return scan.Deleted(ctx, s.store, s.root, column.Field{Stripe: stripe, Node: marker, Records: st.Records})
 }
 
 // marker gives the internal field that marks deleted records, nil if there is none.

@@ -40,7 +40,7 @@ func TestFieldIndexesLoseNoRow(t *testing.T) {
 	if err != nil || out.DroppedIndexes != 0 || out.JoinedIndexes != len(ofShard) {
 		t.Fatalf("%+v %v", out, err)
 	}
-	out, err = merge.Pack(ctx, client, at("p"), folder+"p.amudai.stripe", in, merge.PackOptions{All: true})
+	out, err = merge.Pack(ctx, client, at("p"), in, merge.PackOptions{Object: folder + "p.amudai.stripe", All: true})
 	if err != nil || out.DroppedIndexes != 0 || out.JoinedIndexes != len(ofShard) {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -97,7 +97,7 @@ func TestFieldIndexesLoseNoRow(t *testing.T) {
 	}
 	holds(t, client, at("less"), r, 20)
 	dropped := merge.IndexChange{Drop: func(d index.Descriptor) bool { return stripeindex.OfItsField(stripeindex.Message(d)) }}
-	out, err = merge.ReplaceIndexes(ctx, client, at("none"), merge.Input{URL: at("m")}, dropped, merge.Options{})
+	out, err = merge.ReplaceIndexes(ctx, client, at("none"), merge.Input{URL: at("m")}, dropped)
 	if err != nil || out.DroppedIndexes != len(ofShard)+7*len(ofStripes) {
 		t.Fatalf("%+v %v", out, err)
 	}

@@ -92,7 +92,7 @@ func TestVerifyFindsIndexesThatLackPostings(t *testing.T) {
 				}
 			}
 			change.Add, change.AddShard = built.Add, built.AddShard
-			if _, err := merge.ReplaceIndexes(t.Context(), client, out, merge.Input{URL: c.values}, change, merge.Options{}); err != nil {
+			if _, err := merge.ReplaceIndexes(t.Context(), client, out, merge.Input{URL: c.values}, change); err != nil {
 				t.Fatal(text, err)
 			}
 			r, err := verify.Shard(t.Context(), client, out, verify.Options{})

@@ -81,7 +81,7 @@ func TestIndexOfOtherValuesInventsNoRow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := merge.ReplaceIndexes(ctx, client, lying, merge.Input{URL: values}, merge.IndexChange{Add: map[int][]index.Descriptor{0: lies}}, merge.Options{}); err != nil {
+		if _, err := merge.ReplaceIndexes(ctx, client, lying, merge.Input{URL: values}, merge.IndexChange{Add: map[int][]index.Descriptor{0: lies}}); err != nil {
 			t.Fatal(err)
 		}
 		var stats ScanStats

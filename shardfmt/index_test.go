@@ -275,7 +275,7 @@ func deleteSome(t *testing.T, client *blobio.Client, in, out string) {
 		}
 		d.Stripes[i] = bitmap
 	}
-	if _, err := merge.DeleteRecords(ctx, client, out, merge.Input{URL: in}, d, merge.Options{}); err != nil {
+	if _, err := merge.DeleteRecords(ctx, client, out, merge.Input{URL: in}, d); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -294,7 +294,7 @@ func indexLater(t *testing.T, client *blobio.Client, in, out string, specs []Ind
 			t.Fatal(err)
 		}
 	}
-	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: in}, change, merge.Options{}); err != nil {
+	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: in}, change); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -28,7 +28,7 @@ func TestPackKeepsIndexes(t *testing.T) {
 		in = append(in, merge.Input{URL: url})
 	}
 	out := folder + "packed.amudai.shard"
-	_, err := merge.Pack(ctx, client, out, folder+"packed.amudai.stripe", in, merge.PackOptions{All: true})
+	_, err := merge.Pack(ctx, client, out, in, merge.PackOptions{Object: folder + "packed.amudai.stripe", All: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -338,7 +338,7 @@ func TestPropertiesBehindReferences(t *testing.T) {
 		t.Fatalf("meta.Properties(stored.CustomProperties).Get(\"deep\").GetListValue() is nil")
 	}
 	check(at + "out.amudai.shard")
-	_, err = merge.Pack(ctx, sp, at+"packed.amudai.shard", at+"packed.amudai.stripe", []merge.Input{{URL: at + "in/a.amudai.shard"}}, merge.PackOptions{All: true, Copy: true})
+	_, err = merge.Pack(ctx, sp, at+"packed.amudai.shard", []merge.Input{{URL: at + "in/a.amudai.shard"}}, merge.PackOptions{Object: at + "packed.amudai.stripe", All: true, Copy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +445,7 @@ func TestReferencesElsewhere(t *testing.T) {
 		change := merge.IndexChange{Add: map[int][]stripeindex.Descriptor{0: {stripeindex.DescriptorOf(d)}}}
 		url := fmt.Sprintf("%s%s.amudai.shard", at, d.IndexType)
 		writeNumbers(t, sp, at+"plain-"+d.IndexType+".amudai.shard", 2, shardfmt.WriterOptions{}, nil)
-		_, err = merge.ReplaceIndexes(ctx, sp, url, merge.Input{URL: at + "plain-" + d.IndexType + ".amudai.shard"}, change, merge.Options{})
+		_, err = merge.ReplaceIndexes(ctx, sp, url, merge.Input{URL: at + "plain-" + d.IndexType + ".amudai.shard"}, change)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func wholeLater(t *testing.T, client *blobio.Client, in, out string, specs []Ind
 	if len(change.AddShard) != len(specs) {
 		t.Fatalf("%d indexes", len(change.AddShard))
 	}
-	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: in}, change, merge.Options{}); err != nil {
+	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: in}, change); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestShardIndexesLoseNoRow(t *testing.T) {
 	if err != nil || out.DroppedIndexes != 0 || len(out.Written) != 0 {
 		t.Fatalf("one input: %+v, %v", out, err)
 	}
-	out, err = merge.Pack(ctx, client, at("p"), folder+"p.amudai.stripe", in, merge.PackOptions{All: true})
+	out, err = merge.Pack(ctx, client, at("p"), in, merge.PackOptions{Object: folder + "p.amudai.stripe", All: true})
 	joined("pack", out, err)
 	deleteSome(t, client, at("p"), at("d"))
 	for name, least := range map[string]int{"1": 20, "m": 30, "mm": 30, "p": 30, "d": 30} {
@@ -183,7 +183,7 @@ func TestShardIndexOfOtherRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := folder + "copied.amudai.shard"
-	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: folder + "other.amudai.shard"}, merge.IndexChange{AddShard: stripeindex.DescriptorsOf(c.IndexDescriptors)}, merge.Options{}); err != nil {
+	if _, err := merge.ReplaceIndexes(ctx, client, out, merge.Input{URL: folder + "other.amudai.shard"}, merge.IndexChange{AddShard: stripeindex.DescriptorsOf(c.IndexDescriptors)}); err != nil {
 		t.Fatal(err)
 	}
 	if used := holds(t, client, out, r, 30); used > 0 {

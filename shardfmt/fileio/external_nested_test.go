@@ -181,7 +181,7 @@ func TestExternalParquetNested(t *testing.T) {
 	if _, err := merge.Concat(t.Context(), sp, merged, []merge.Input{{URL: other}, {URL: root}}, merge.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := merge.Pack(t.Context(), sp, packed, folder+"packed.amudai.stripe", []merge.Input{{URL: merged}}, merge.PackOptions{All: true}); err != nil {
+	if _, err := merge.Pack(t.Context(), sp, packed, []merge.Input{{URL: merged}}, merge.PackOptions{Object: folder + "packed.amudai.stripe", All: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = append(want[1500:2700:2700], want...)

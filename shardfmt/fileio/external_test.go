@@ -419,7 +419,7 @@ func TestExternalParquetMerges(t *testing.T) {
 			t.Errorf("%s is not in the URL list %v", f, list.Urls)
 		}
 	}
-	if _, err := merge.Pack(t.Context(), sp, base+"packed.amudai.shard", base+"data/packed.amudai.stripe", []merge.Input{{URL: base + "all.amudai.shard"}}, merge.PackOptions{All: true}); err != nil {
+	if _, err := merge.Pack(t.Context(), sp, base+"packed.amudai.shard", []merge.Input{{URL: base + "all.amudai.shard"}}, merge.PackOptions{Object: base + "data/packed.amudai.stripe", All: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := rowsOf(t, sp, base+"packed.amudai.shard", shardfmt.ScanOptions{}); got != want {

@@ -33,6 +33,7 @@ var (
 
 // Deletion is a new set of deleted records.
 type Deletion struct {
+	Options
 	// Stripes gives, by the number of the stripe, the deleted records: bit i of a bitmap (least significant
 	// first) is record i, and those that were deleted before are set too. A stripe that is not in the map
 	// stays as it is.
@@ -45,8 +46,8 @@ type Deletion struct {
 // which records are deleted. A marker field that in has already is replaced. Standard properties and indexes are
 // kept, since no record changes its position. What is called of the store is one GET for a root of at most 1 MiB,
 // one PUT of the markers, and one PUT and one GET of the new root.
-func DeleteRecords(ctx context.Context, sp *blobio.Client, out string, in Input, d Deletion, o Options) (*Result, error) {
-	s, o, err := openOne(ctx, sp, in, o)
+func DeleteRecords(ctx context.Context, sp *blobio.Client, out string, in Input, d Deletion) (*Result, error) {
+	s, o, err := openOne(ctx, sp, in, d.Options)
 	if err != nil {
 		return nil, err
 	}

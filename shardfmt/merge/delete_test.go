@@ -74,8 +74,7 @@ func TestDeleteRecords(t *testing.T) {
 			sp, at := blobio.NewClient(blobio.ClientOptions{}), fmt.Sprintf("mem://delete-records-%s/", layout)
 			in := writeNumbers(t, sp, at+"a.amudai.shard", "v: Int64", []int{1}, 60, layout) // stripes of 40 and 20
 			before := sp.Counters()
-			one, err := merge.DeleteRecords(ctx, sp, at+"b.amudai.shard", in,
-				merge.Deletion{Stripes: map[int][]byte{1: bitmapOf(20, 3, 19)}, Object: at + "data/b.amudai.stripe"}, merge.Options{})
+			one, err := merge.DeleteRecords(ctx, sp, at+"b.amudai.shard", in, merge.Deletion{Stripes: map[int][]byte{1: bitmapOf(20, 3, 19)}, Object: at + "data/b.amudai.stripe"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,8 +101,7 @@ func TestDeleteRecords(t *testing.T) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
 
-			two, err := merge.DeleteRecords(ctx, sp, at+"c.amudai.shard", merge.Input{URL: one.URL, Size: one.Size},
-				merge.Deletion{Stripes: map[int][]byte{0: bitmapOf(40, 39), 1: bitmapOf(20, 0, 3, 19)}, Object: at + "data/c.amudai.stripe"}, merge.Options{})
+			two, err := merge.DeleteRecords(ctx, sp, at+"c.amudai.shard", merge.Input{URL: one.URL, Size: one.Size}, merge.Deletion{Stripes: map[int][]byte{0: bitmapOf(40, 39), 1: bitmapOf(20, 0, 3, 19)}, Object: at + "data/c.amudai.stripe"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,8 +119,7 @@ func TestDeleteRecords(t *testing.T) {
 			aligned(t, sp, two.URL, 2)
 
 			// What is deleted in the stripes that are not named stays deleted, by the marker that is there.
-			three, err := merge.DeleteRecords(ctx, sp, at+"e.amudai.shard", merge.Input{URL: two.URL, Size: two.Size},
-				merge.Deletion{Stripes: map[int][]byte{1: bitmapOf(20, 0, 1, 3, 19)}, Object: at + "data/e.amudai.stripe"}, merge.Options{})
+			three, err := merge.DeleteRecords(ctx, sp, at+"e.amudai.shard", merge.Input{URL: two.URL, Size: two.Size}, merge.Deletion{Stripes: map[int][]byte{1: bitmapOf(20, 0, 1, 3, 19)}, Object: at + "data/e.amudai.stripe"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +183,7 @@ func TestDeleteRecordsRefuses(t *testing.T) {
 	in := writeNumbers(t, sp, at+"a.amudai.shard", "v: Int64", []int{1}, 20, shardfmt.TwoLevel)
 	mark := func(in merge.Input, name string, stripe int, bits []byte) (merge.Input, error) {
 		r, err := merge.DeleteRecords(ctx, sp, at+name, in, merge.Deletion{
-			Stripes: map[int][]byte{stripe: bits}, Object: at + "data/" + name + ".amudai.stripe"}, merge.Options{})
+			Stripes: map[int][]byte{stripe: bits}, Object: at + "data/" + name + ".amudai.stripe"})
 		if err != nil {
 			return merge.Input{}, err
 		}

@@ -13,6 +13,7 @@ import (
 
 // IndexChange is what ReplaceIndexes changes.
 type IndexChange struct {
+	Options
 	// Drop reports whether an index of a stripe, or of the shard as a whole, goes; nil keeps all.
 	Drop func(index.Descriptor) bool
 	// Add are new indexes by the number of their stripe, AddShard such of the shard as a whole, described in terms of the new root. Their objects
@@ -23,8 +24,8 @@ type IndexChange struct {
 
 // ReplaceIndexes writes the shard out: the stripes of in with their data where it is, and other indexes. What a dropped
 // index consists of is no longer referred to. No data is read; the requests are those of DeleteRecords without markers.
-func ReplaceIndexes(ctx context.Context, sp *blobio.Client, out string, in Input, c IndexChange, o Options) (*Result, error) {
-	s, o, err := openOne(ctx, sp, in, o)
+func ReplaceIndexes(ctx context.Context, sp *blobio.Client, out string, in Input, c IndexChange) (*Result, error) {
+	s, o, err := openOne(ctx, sp, in, c.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -338,7 +338,7 @@ func TestDamagedRootsOfInputs(t *testing.T) {
 			t.Errorf("at %d: %q is left: %v", at, left, err)
 			x.clear()
 		}
-		if _, err := merge.ReplaceIndexes(ctx, x.sound, out, x.inputs[1], merge.IndexChange{}, merge.Options{}); err == nil {
+		if _, err := merge.ReplaceIndexes(ctx, x.sound, out, x.inputs[1], merge.IndexChange{}); err == nil {
 			x.whole(out)
 			x.clear()
 		}

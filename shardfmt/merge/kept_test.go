@@ -47,7 +47,7 @@ func TestDeleteRefusesUnknownFields(t *testing.T) {
 	} {
 		sp, at := newSpace(t)
 		in := spec{schema: "a: Int64, b: Int64", stripes: []uint64{5, 6}, change: change}.make(t, sp, at+"a.amudai.shard")
-		_, err := DeleteRecords(ctx, sp, at+"b.amudai.shard", in, Deletion{Stripes: map[int][]byte{0: {1}}, Object: at + "data/b.amudai.stripe"}, Options{})
+		_, err := DeleteRecords(ctx, sp, at+"b.amudai.shard", in, Deletion{Stripes: map[int][]byte{0: {1}}, Object: at + "data/b.amudai.stripe"})
 		if known := name == ""; errors.Is(err, errUnknownFields) == known || known && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -71,13 +71,13 @@ func TestAttempts(t *testing.T) {
 	for name, write := range map[string]func(out string, o Options) (*Result, error){
 		"concat": func(out string, o Options) (*Result, error) { return Concat(ctx, sp, out, in, o) },
 		"pack": func(out string, o Options) (*Result, error) {
-			return Pack(ctx, sp, out, out+".stripe", in, PackOptions{Options: o, All: true})
+			return Pack(ctx, sp, out, in, PackOptions{Options: o, Object: out + ".stripe", All: true})
 		},
 		"delete": func(out string, o Options) (*Result, error) {
-			return DeleteRecords(ctx, sp, out, in[0], Deletion{Stripes: map[int][]byte{0: {1}}, Object: out + ".marker"}, o)
+			return DeleteRecords(ctx, sp, out, in[0], Deletion{Stripes: map[int][]byte{0: {1}}, Object: out + ".marker", Options: o})
 		},
 		"indexes": func(out string, o Options) (*Result, error) {
-			return ReplaceIndexes(ctx, sp, out, in[0], IndexChange{}, o)
+			return ReplaceIndexes(ctx, sp, out, in[0], IndexChange{Options: o})
 		},
 	} {
 		for i, given := range []string{"mine", "", ""} {
@@ -117,7 +117,7 @@ func TestLostInputs(t *testing.T) {
 				t.Errorf("%s: %v, want %v", name, err, c.err)
 			}
 		}
-		if _, err := DeleteRecords(ctx, sp, at+"out.amudai.shard", c.in, Deletion{Stripes: map[int][]byte{0: {1}}, Object: at + "marker"}, Options{}); !errors.Is(err, c.err) {
+		if _, err := DeleteRecords(ctx, sp, at+"out.amudai.shard", c.in, Deletion{Stripes: map[int][]byte{0: {1}}, Object: at + "marker"}); !errors.Is(err, c.err) {
 			t.Errorf("%s: delete: %v, want %v", name, err, c.err)
 		}
 	}
@@ -303,7 +303,7 @@ func TestReplaceIndexesOfFields(t *testing.T) {
 	change := func(all ...*metapb.IndexDescriptor) IndexChange {
 		return IndexChange{Add: map[int][]stripeindex.Descriptor{0: stripeindex.DescriptorsOf(all)}}
 	}
-	res, err := ReplaceIndexes(ctx, sp, at+"out.amudai.shard", in, change(index("of-b", "field", 1), index("of-stripe", "", 2), index("of-a", "field", 0)), Options{})
+	res, err := ReplaceIndexes(ctx, sp, at+"out.amudai.shard", in, change(index("of-b", "field", 1), index("of-stripe", "", 2), index("of-a", "field", 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestReplaceIndexesOfFields(t *testing.T) {
 	}
 	for _, d := range []*metapb.IndexDescriptor{index("mem://elsewhere/x", "", 0), index("mem://elsewhere/x", "field", 0), index("../x", "", 0), index("out-2.amudai.shard", "", 0)} {
 		for _, c := range []IndexChange{change(d), {AddShard: stripeindex.DescriptorsOf([]*metapb.IndexDescriptor{d})}} {
-			if _, err := ReplaceIndexes(ctx, sp, at+"out-2.amudai.shard", in, c, Options{}); err == nil {
+			if _, err := ReplaceIndexes(ctx, sp, at+"out-2.amudai.shard", in, c); err == nil {
 				t.Errorf("an index at %s: no error", d.IndexType)
 			}
 		}
@@ -346,8 +346,9 @@ func TestReplaceIndexesOfFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Options{Policy: urlresolve.Policy{Allow: []urlresolve.Prefix{elsewhere}}}
-	if _, err := ReplaceIndexes(ctx, sp, at+"out-2.amudai.shard", in, change(index("mem://elsewhere/x", "", 0)), all); !errors.Is(err, urlresolve.ErrRefused) {
+	far := change(index("mem://elsewhere/x", "", 0))
+	far.Options = Options{Policy: urlresolve.Policy{Allow: []urlresolve.Prefix{elsewhere}}}
+	if _, err := ReplaceIndexes(ctx, sp, at+"out-2.amudai.shard", in, far); !errors.Is(err, urlresolve.ErrRefused) {
 		t.Errorf("an index outside the folder of the root: %v", err)
 	}
 }

@@ -686,7 +686,7 @@ func TestReplaceIndexes(t *testing.T) {
 		Drop: func(d stripeindex.Descriptor) bool { return d.Type() == "goes" },
 		Add:  map[int][]stripeindex.Descriptor{1: {stripeindex.DescriptorOf(index("new", "stripe"))}},
 	}
-	res, err := ReplaceIndexes(ctx, sp, at+"out.amudai.shard", in, change, Options{})
+	res, err := ReplaceIndexes(ctx, sp, at+"out.amudai.shard", in, change)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -715,7 +715,7 @@ func TestReplaceIndexes(t *testing.T) {
 	if want, got := 11, res.Records; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
-	_, err = ReplaceIndexes(ctx, sp, at+"no.amudai.shard", in, IndexChange{Add: map[int][]stripeindex.Descriptor{2: nil}}, Options{})
+	_, err = ReplaceIndexes(ctx, sp, at+"no.amudai.shard", in, IndexChange{Add: map[int][]stripeindex.Descriptor{2: nil}})
 	if err == nil || !strings.Contains(err.Error(), "stripe 2, of 2") {
 		t.Fatalf("%v, want an error with %q", err, "stripe 2, of 2")
 	}
@@ -807,7 +807,7 @@ func TestIndexScopes(t *testing.T) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 
-	same, err := ReplaceIndexes(ctx, sp, at+"same.amudai.shard", in, IndexChange{}, Options{})
+	same, err := ReplaceIndexes(ctx, sp, at+"same.amudai.shard", in, IndexChange{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,12 +37,13 @@ func TestOptionalPack(t *testing.T) {
 			}
 			o := PackOptions{Options: Options{Limits: Limits{Objects: 2}, Attempt: "same"}, All: c.all}
 			object := at + "data/packed.amudai.stripe"
-			if _, err := Pack(ctx, sp, at+"no.amudai.shard", object, in, o); !errors.Is(err, c.refused) {
+			o.Object = object
+			if _, err := Pack(ctx, sp, at+"no.amudai.shard", in, o); !errors.Is(err, c.refused) {
 				t.Fatalf("%v, want %v", err, c.refused)
 			}
 			o.Optional = true
 			out := at + "out.amudai.shard"
-			res, err := Pack(ctx, sp, out, object, in, o)
+			res, err := Pack(ctx, sp, out, in, o)
 			if !errors.Is(err, c.still) {
 				t.Fatalf("%v, want %v", err, c.still)
 			}

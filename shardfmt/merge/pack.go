@@ -15,9 +15,11 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 )
 
-// PackOptions of Pack. The zero value is valid.
+// PackOptions of Pack. Object must be set.
 type PackOptions struct {
 	Options
+	// Object is the URL of the new object that takes the data. It must not exist yet.
+	Object string
 	// All copies the data of every object, whatever its size, and not only where that pays; see PackCount.
 	All bool
 	// Copy is All for data in one object too, which packing would leave there: nothing of the inputs is needed afterwards.
@@ -29,22 +31,22 @@ type PackOptions struct {
 // ErrNothingToPack: the inputs' data lies in too few small objects for a copy to pay.
 var ErrNothingToPack = errors.New("nothing to pack")
 
-// Pack is Concat with the data of small objects copied into one new object: bytes move as they are, nothing is decoded, and the
-// references of the new root are those of Concat, shifted. Bytes whose checksum the inputs tell are held to it on the way. Both out and object
-// must not exist. After an error either may have been written; nothing refers to object then but out.
+// Pack is Concat with the data of small objects copied into one new object, PackOptions.Object: bytes move as they are, nothing is decoded, and the
+// references of the new root are those of Concat, shifted. Bytes whose checksum the inputs tell are held to it on the way. Both out and
+// the object must not exist. After an error either may have been written; nothing refers to the object then but out.
 //
 // Of each copied object one range is read, from the first to the last byte that the inputs refer to, in requests of up to 8 MiB. Data of objects
 // below 16 MiB is laid out in groups of stripes, column by column, and stripes that have checksums of it get one for each column instead.
 // Objects that something names without a range, as Parquet files, stay where they are. A shard with protobuf fields that this program
 // does not know is refused, unless PackOptions.Optional is set: they may refer to data.
-func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []Input, o PackOptions) (*Result, error) {
+func Pack(ctx context.Context, sp *blobio.Client, out string, inputs []Input, o PackOptions) (*Result, error) {
 	wide := o.Options
 	wide.Limits.Objects = -1 // most of them will be gone
 	first, joined, err := concat(ctx, sp, out, inputs, wide)
 	if err != nil {
 		return nil, err
 	}
-	r, err := pack(ctx, sp, out, object, joined, o)
+	r, err := pack(ctx, sp, out, joined, o)
 	if o.Optional && (errors.Is(err, errUnknownFields) || o.All && errors.Is(err, ErrNothingToPack)) {
 		first.urls.most = o.Limits.withDefaults().Objects
 		if err := first.urls.check(); err != nil {
@@ -64,7 +66,7 @@ func Pack(ctx context.Context, sp *blobio.Client, out, object string, inputs []I
 }
 
 // pack packs a root that was joined in memory.
-func pack(ctx context.Context, sp *blobio.Client, out, object string, joined []byte, o PackOptions) (*Result, error) {
+func pack(ctx context.Context, sp *blobio.Client, out string, joined []byte, o PackOptions) (*Result, error) {
 	o.Limits = o.Limits.withDefaults()
 	if o.Attempt == "" {
 		o.Attempt = newAttempt()
@@ -74,7 +76,7 @@ func pack(ctx context.Context, sp *blobio.Client, out, object string, joined []b
 	if err := p.build(ctx); err != nil {
 		return nil, err
 	}
-	moving := p.places.choose(object, o)
+	moving := p.places.choose(o)
 	if len(moving) == 0 {
 		return nil, ErrNothingToPack
 	}
@@ -83,7 +85,7 @@ func pack(ctx context.Context, sp *blobio.Client, out, object string, joined []b
 	if err != nil {
 		return nil, err
 	}
-	moved, err := p.copy(ctx, sp, object, l)
+	moved, err := p.copy(ctx, sp, o.Object, l)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func TestPackGoldenRows(t *testing.T) {
 			at := "mem://pack-" + filepath.Base(folder) + "/"
 			in, cases := packedCase(t, sp, folder, at)
 			start := sp.Counters()
-			res, err := merge.Pack(ctx, sp, at+"out.amudai.shard", at+"data/p/0.amudai.stripe", in, merge.PackOptions{All: true})
+			res, err := merge.Pack(ctx, sp, at+"out.amudai.shard", in, merge.PackOptions{Object: at + "data/p/0.amudai.stripe", All: true})
 			if errors.Is(err, merge.ErrNothingToPack) { // of one object
 				return
 			}
@@ -128,7 +128,7 @@ func TestPackHoldsBytesToTheirChecksums(t *testing.T) {
 			victim = info.URL
 		}
 	}
-	whole, err := merge.Pack(ctx, sp, at+"whole.amudai.shard", at+"data/whole/0.amudai.stripe", in, merge.PackOptions{All: true})
+	whole, err := merge.Pack(ctx, sp, at+"whole.amudai.shard", in, merge.PackOptions{Object: at + "data/whole/0.amudai.stripe", All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestPackHoldsBytesToTheirChecksums(t *testing.T) {
 	if err := sp.Put(ctx, victim, data); err != nil {
 		t.Fatal(err)
 	}
-	_, err = merge.Pack(ctx, sp, at+"out.amudai.shard", at+"data/p/0.amudai.stripe", in, merge.PackOptions{All: true})
+	_, err = merge.Pack(ctx, sp, at+"out.amudai.shard", in, merge.PackOptions{Object: at + "data/p/0.amudai.stripe", All: true})
 	if !errors.Is(err, corrupt.ErrCorrupt) {
 		t.Fatalf("%v, want %v", err, corrupt.ErrCorrupt)
 	}

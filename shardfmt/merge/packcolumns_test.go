@@ -198,7 +198,7 @@ func runs(refs map[[2]int][]blobio.Range, column int) (n int) {
 func packAll(t *testing.T, sp *blobio.Client, at, name string, in []merge.Input, want []string) (*merge.Result, map[[2]int][]blobio.Range) {
 	t.Helper()
 	object := at + "data/" + name + ".amudai.stripe"
-	res, err := merge.Pack(context.Background(), sp, at+name+".amudai.shard", object, in, merge.PackOptions{All: true, Copy: true})
+	res, err := merge.Pack(context.Background(), sp, at+name+".amudai.shard", in, merge.PackOptions{Object: object, All: true, Copy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestPackColumnByColumn(t *testing.T) {
 		t.Errorf("checksums %v", sums)
 	}
 	start := sp.Counters()
-	again, err := merge.Pack(context.Background(), sp, at+"again.amudai.shard", at+"data/again.amudai.stripe", in, merge.PackOptions{All: true})
+	again, err := merge.Pack(context.Background(), sp, at+"again.amudai.shard", in, merge.PackOptions{Object: at + "data/again.amudai.stripe", All: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,8 +435,7 @@ func TestPackColumnsAgain(t *testing.T) {
 	if got := textOf(t, sp, joined.URL); len(got) != 2*len(rows)+550 {
 		t.Errorf("%d rows", len(got))
 	}
-	gone, err := merge.DeleteRecords(ctx, sp, at+"gone.amudai.shard", merge.Input{URL: first.URL},
-		merge.Deletion{Stripes: map[int][]byte{2: bitmapOf(100, 5, 50)}, Object: at + "data/gone.amudai.stripe"}, merge.Options{})
+	gone, err := merge.DeleteRecords(ctx, sp, at+"gone.amudai.shard", merge.Input{URL: first.URL}, merge.Deletion{Stripes: map[int][]byte{2: bitmapOf(100, 5, 50)}, Object: at + "data/gone.amudai.stripe"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,7 +509,7 @@ func TestPackColumnsHoldsBytesToTheirChecksums(t *testing.T) {
 		bad := bytes.Clone(good)
 		bad[c.at] ^= 1
 		replace(t, sp, c.object, bad)
-		_, err := merge.Pack(ctx, sp, at+"bad.amudai.shard", at+"data/bad.amudai.stripe", c.in, merge.PackOptions{All: true, Copy: true})
+		_, err := merge.Pack(ctx, sp, at+"bad.amudai.shard", c.in, merge.PackOptions{Object: at + "data/bad.amudai.stripe", All: true, Copy: true})
 		if !errors.Is(err, corrupt.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(c.object)) {
 			t.Errorf("%s: %v", c.object, err)
 		}
@@ -544,10 +543,10 @@ func TestPackColumnsWithinLimits(t *testing.T) {
 		want int
 	}{{large.Size + 1000, 1}, {large.Size - 300, 12}, {(small.Size + large.Size) / 2, 12}, {small.Size - 1000, 0}} {
 		most, want, name := c.most, c.want, fmt.Sprintf("limit%02d", i) // as long as the name above
-		o := merge.PackOptions{All: true}
+		o := merge.PackOptions{Object: at + "data/" + name + ".amudai.stripe", All: true}
 		o.Limits.RootBytes = most
 		start := sp.Counters()
-		res, err := merge.Pack(ctx, sp, at+name+".amudai.shard", at+"data/"+name+".amudai.stripe", in, o)
+		res, err := merge.Pack(ctx, sp, at+name+".amudai.shard", in, o)
 		if want == 0 {
 			if used := sp.Counters().Sub(start); err == nil || !strings.Contains(err.Error(), "limit") || used.Puts != 0 {
 				t.Errorf("%d: %v, %d PUTs", most, err, used.Puts)
@@ -583,7 +582,7 @@ func TestPackColumnsOfTheReference(t *testing.T) {
 		upload(t, sp, folder, at)
 		in := merge.Input{URL: at + "shard.amudai.shard"}
 		object := at + "data/p.amudai.stripe"
-		res, err := merge.Pack(ctx, sp, at+"p.amudai.shard", object, []merge.Input{in, in}, merge.PackOptions{All: true, Copy: true})
+		res, err := merge.Pack(ctx, sp, at+"p.amudai.shard", []merge.Input{in, in}, merge.PackOptions{Object: object, All: true, Copy: true})
 		if errors.Is(err, merge.ErrNothingToPack) {
 			continue
 		}

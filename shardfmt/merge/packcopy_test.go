@@ -43,7 +43,7 @@ func TestPackCopiesInTheStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			start := sp.Counters()
-			res, err := merge.Pack(ctx, sp, at+name+".amudai.shard", at+"data/p/"+name+".amudai.stripe", in, merge.PackOptions{Copy: true})
+			res, err := merge.Pack(ctx, sp, at+name+".amudai.shard", in, merge.PackOptions{Object: at + "data/p/" + name + ".amudai.stripe", Copy: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestPackWhereTheStoreFailsToCopy(t *testing.T) {
 				}
 			}
 			b.copy, b.written, b.creates, b.closes, b.aborts = c.copy, c.written, 0, 0, 0
-			res, err := merge.Pack(ctx, sp, at+"out.amudai.shard", object, in, merge.PackOptions{All: true})
+			res, err := merge.Pack(ctx, sp, at+"out.amudai.shard", in, merge.PackOptions{Object: object, All: true})
 			if !errors.Is(err, c.err) {
 				t.Fatalf("%v, want %v", err, c.err)
 			}

@@ -163,7 +163,7 @@ const (
 )
 
 // choose chooses the objects that move, in the order of their sizes: all that can, or those that PackBelow and packGrowth say.
-func (p *places) choose(into string, o PackOptions) (moving []*origin) {
+func (p *places) choose(o PackOptions) (moving []*origin) {
 	for _, from := range p.origins {
 		if !p.stays[from.url] && from.size() > 0 {
 			moving = append(moving, from)
@@ -177,7 +177,7 @@ func (p *places) choose(into string, o PackOptions) (moving []*origin) {
 		}
 		moving = moving[:PackCount(sizes)]
 	}
-	if p.into = into; len(moving) < 2 && !o.Copy {
+	if p.into = o.Object; len(moving) < 2 && !o.Copy {
 		return nil
 	}
 	for _, from := range moving {

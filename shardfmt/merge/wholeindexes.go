@@ -232,7 +232,8 @@ func (m *merger) join(ctx context.Context, number int, in []stripeindex.Part) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	d, objects, err := stripeindex.Join(ctx, m.store, m.out, prefix, in, stripeindex.JoinOptions{Policy: m.options.Policy, Memory: m.options.IndexMemory})
+	d, objects, err := stripeindex.Join(ctx, m.store, in,
+		stripeindex.JoinOptions{Root: m.out, Prefix: prefix, Policy: m.options.Policy, Memory: m.options.IndexMemory})
 	if err != nil {
 		m.discardIndex(ctx, prefix)
 	}

@@ -148,7 +148,7 @@ func (f *File) countNow(ctx context.Context, group, column int) (*counts, error)
 	c := &counts{}
 	g := &f.groups[group]
 	f.stats.chunksCounted.Add(1)
-	err := f.shred(ctx, group, column, 0, g.rows, func(p *page) error {
+	err := f.shred(ctx, chunkRows{group, column, 0, g.rows}, func(p *page) error {
 		c.add(pageCount{uint32(p.rows), uint32(p.entries), uint32(p.size())})
 		return nil
 	})
@@ -179,8 +179,15 @@ func (f *File) contradicts(group, column int) error {
 // errEnough ends the scan of a chunk early.
 var errEnough = errors.New("enough")
 
-// shred cuts rows of a chunk into pages, the first of which begins at row from.
-func (f *File) shred(ctx context.Context, group, column int, from, to int64, emit func(*page) error) error {
+// chunkRows are rows of a chunk.
+type chunkRows struct {
+	group, column int
+	from, to      int64
+}
+
+// shred cuts rows of a chunk into pages, the first of which begins at the first of them.
+func (f *File) shred(ctx context.Context, of chunkRows, emit func(*page) error) error {
+	group, column, from, to := of.group, of.column, of.from, of.to
 	g, l := &f.groups[group], f.leaves[column]
 	s := newShredder(l, int(f.pageBytes), int(f.pageLimit()), emit)
 	var scanned shardfmt.ScanStats

@@ -332,7 +332,7 @@ func (f *File) writeChunk(ctx context.Context, x *window, group, column int) err
 			}
 			continue
 		}
-		err := f.shred(ctx, group, column, p.row, last, func(made *page) error {
+		err := f.shred(ctx, chunkRows{group, column, p.row, last}, func(made *page) error {
 			v := cachedPage{made.encode(), int64(made.rows)}
 			f.stats.pagesMade.Add(1)
 			f.o.Cache.put(cacheKey{f.key, key.chunk, p.page}, v, int64(cap(v.b)))

@@ -251,7 +251,7 @@ func TestPagesOfLargeValues(t *testing.T) {
 				row += r
 			}
 			var again []int
-			if err := f.shred(t.Context(), 0, column, int64(row), f.groups[0].rows, func(p *page) error { again = append(again, p.rows); return nil }); err != nil || !reflect.DeepEqual(again, got[at:]) {
+			if err := f.shred(t.Context(), chunkRows{0, column, int64(row), f.groups[0].rows}, func(p *page) error { again = append(again, p.rows); return nil }); err != nil || !reflect.DeepEqual(again, got[at:]) {
 				t.Errorf("from row %d: pages of %v rows, expected %v, %v", row, again, got[at:], err)
 			}
 		}

@@ -37,7 +37,11 @@ func (s *settings) scheduleCommand() *cobra.Command {
 			}
 			out := json.NewEncoder(cmd.OutOrStdout())
 			for _, name := range names {
-				done, err := schedule(cmd.Context(), c, tables, name, in, remove)
+				change := schedule
+				if remove {
+					change = unschedule
+				}
+				done, err := change(cmd.Context(), c, tables, name, in)
 				if err == nil {
 					err = out.Encode(done)
 				}
@@ -60,10 +64,11 @@ type removed struct {
 	Removed bool   `json:"removed"`
 }
 
-func schedule(ctx context.Context, c client.Client, tables *catalog.Catalog, name catalog.Name, in temporal.TableInput, remove bool) (any, error) {
-	if remove {
-		return removed{name.String(), true}, temporal.Unschedule(ctx, c, name.String())
-	}
+func unschedule(ctx context.Context, c client.Client, _ *catalog.Catalog, name catalog.Name, _ temporal.TableInput) (any, error) {
+	return removed{name.String(), true}, temporal.Unschedule(ctx, c, name.String())
+}
+
+func schedule(ctx context.Context, c client.Client, tables *catalog.Catalog, name catalog.Name, in temporal.TableInput) (any, error) {
 	t, err := tables.Load(ctx, name)
 	if err != nil {
 		return nil, err

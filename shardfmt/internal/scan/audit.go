@@ -24,29 +24,38 @@ const leastFetch = 4 << 20
 // auditRows are the rows of one read of an audit.
 const auditRows = 4096
 
-// audit checks one column of one stripe in one encoding, which must have so many positions, and all below it. The variants of unions are
-// columns of their own here: read with their union, each has nulls where another variant is.
-func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions uint64, shard *shardClaims, only int) error {
-	if positions == 0 {
+// auditedColumn is a column of a stripe, which must have so many positions.
+type auditedColumn struct {
+	stripe    int
+	node      *schema.Node
+	positions uint64
+	// only is the number of the encoding that is checked, 0 for the first one that can be read.
+	only int
+}
+
+// audit checks one column of one stripe in one encoding, and all below it. The variants of unions are columns of their own here: read with
+// their union, each has nulls where another variant is.
+func (s *scanner) audit(ctx context.Context, c auditedColumn, shard *shardClaims) error {
+	if c.positions == 0 {
 		return nil
 	}
-	of := s.plan.q.Stripes[i]
-	of.Records = positions
-	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: i, of: of, mem: s.plan.q.Budget.Account(), only: only,
+	of := s.plan.q.Stripes[c.stripe]
+	of.Records = c.positions
+	st := &stripe{plan: s.plan, fetch: &fetcher{store: s.fetch.store}, decode: s.decode, index: c.stripe, of: of, mem: s.plan.q.Budget.Account(), only: c.only,
 		fetches:  max(leastFetch, fetchBytes/uint64(max(1, s.plan.q.Workers))),
 		restored: func(err error) { s.restored = append(s.restored, err) }}
 	defer st.mem.Close()
 	st.fetch.mem = st.mem
 	st.mem.Reuse() // nothing of a batch is kept
-	columns, err := st.columns(ctx, []*schema.Node{n})
+	columns, err := st.columns(ctx, []*schema.Node{c.node})
 	if err != nil {
 		return err
 	}
-	claims, err := newClaims(ctx, st, n, shard)
+	claims, err := newClaims(ctx, st, c.node, shard)
 	if err != nil {
 		return err
 	}
-	rows := colstream.Range{Start: 0, End: positions}
+	rows := colstream.Range{Start: 0, End: c.positions}
 	if columns[0].Size() == 0 {
 		rows.End, claims.sampled = 1, true
 	}
@@ -59,11 +68,11 @@ func (s *scanner) audit(ctx context.Context, i int, n *schema.Node, positions ui
 	st.settle()
 	for _, u := range claims.unions {
 		for _, variant := range u.Children {
-			d, err := s.plan.descriptor(ctx, i, variant.ID)
+			d, err := s.plan.descriptor(ctx, c.stripe, variant.ID)
 			if err != nil {
 				return err
 			}
-			if err := s.audit(ctx, i, variant, d.GetPositionCount(), shard, 0); err != nil {
+			if err := s.audit(ctx, auditedColumn{stripe: c.stripe, node: variant, positions: d.GetPositionCount()}, shard); err != nil {
 				return err
 			}
 		}

@@ -117,7 +117,7 @@ func (s *scanner) auditEncodings(ctx context.Context, i int, n *schema.Node) *au
 	}
 	encodings, read, unread, shard := len(d.GetEncodings()), false, error(nil), out.counted
 	for only := min(1, encodings); only <= encodings; only++ {
-		err := s.audit(ctx, i, n, s.plan.q.Stripes[i].Records, shard, only)
+		err := s.audit(ctx, auditedColumn{i, n, s.plan.q.Stripes[i].Records, only}, shard)
 		if encodings > 1 && errors.Is(err, corrupt.ErrUnsupported) && !errors.Is(err, budget.ErrExceeded) {
 			unread = err
 			continue

@@ -43,14 +43,16 @@ func Marks(ctx context.Context, root *meta.Root, stripe int, marker *schema.Node
 	return f.NullCount == nil || *f.NullCount < f.PositionCount, nil
 }
 
-// Deleted gives the deleted records of a stripe of so many records by its marker field, as a bitmap: bit i (least
-// significant first) is set where record i of the stripe is deleted.
-func Deleted(ctx context.Context, store Store, root *meta.Root, stripe int, marker *schema.Node, records uint64) ([]byte, error) {
+// Deleted gives the deleted records of a stripe of root by its marker field, as a bitmap: bit i (least significant first) is set where record i of the
+// stripe is deleted.
+func Deleted(ctx context.Context, store Store, root *meta.Root, marker column.Field) ([]byte, error) {
+	marker.Source = root
+	records := marker.Records
 	if records > maxMarked {
 		return nil, corrupt.Locate(corrupt.Unsupported(-1, "stripe %d has %d records, some of them deleted; deleted records are supported up to %d",
-			stripe, records, maxMarked), root.URL(), 0)
+			marker.Stripe, records, maxMarked), root.URL(), 0)
 	}
-	c, err := column.Open(ctx, column.Field{Source: root, Stripe: stripe, Node: marker, Records: records}, nil)
+	c, err := column.Open(ctx, marker, nil)
 	if err != nil {
 		return nil, err
 	}

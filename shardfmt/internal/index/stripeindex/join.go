@@ -70,22 +70,24 @@ type JoinStore interface {
 	shardwriter.Store
 }
 
-// JoinOptions of Join. The zero value is valid.
+// JoinOptions of Join. Root and Prefix must be set.
 type JoinOptions struct {
-	Policy urlresolve.Policy
+	// Root is the root in terms of which the index is described, Prefix what the URLs of its objects begin with.
+	Root, Prefix string
+	Policy       urlresolve.Policy
 	// Memory is about how many bytes are held of what is read, textindex.DefaultMemory if 0.
 	Memory int64
 }
 
-// Join writes one index of those of shards that are put one behind the other, which are all Alike, and describes it in terms of root. No record
+// Join writes one index of those of shards that are put one behind the other, which are all Alike, and describes it. No record
 // is read. After an error the objects are those that were written all the same. A part that is not as it must be is a corrupt.ErrCorrupt.
-func Join(ctx context.Context, st JoinStore, root, prefix string, parts []Part, o JoinOptions) (d *metapb.IndexDescriptor, out []shardwriter.Object, err error) {
+func Join(ctx context.Context, st JoinStore, parts []Part, o JoinOptions) (d *metapb.IndexDescriptor, out []shardwriter.Object, err error) {
 	d = bare(parts[0].Descriptor)
 	records := uint64(0)
 	for i := range parts {
 		records += parts[i].Records
 	}
-	to := shardwriter.IndexTarget{Store: st, Root: root, Prefix: prefix}
+	to := shardwriter.IndexTarget{Store: st, Root: o.Root, Prefix: o.Prefix}
 	var made *metapb.IndexDescriptor
 	if d.IndexType == layerindex.Type {
 		var objects []layerindex.Object
