@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction/internal/schedule"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
@@ -144,4 +145,34 @@ func TestFairShares(t *testing.T) {
 	if len(visits) != tables || visits[large] < 3*minutes/tables {
 		t.Errorf("%d tables were visited, the one with the large backlog %d times in %d minutes", len(visits), visits[large], minutes)
 	}
+}
+
+// A chore that was done waits for the next time of its schedule, whatever the others do; one that this process has not done yet is due.
+func TestChoresKeepTheirSchedules(t *testing.T) {
+	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	s := NewService(nil, ServiceOptions{Now: func() time.Time { return now }})
+	s.tables[name] = &tableState{}
+	nightly, err := parseSchedule("0 3 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	due := func(want bool, c chore, when *schedule.Schedule) {
+		t.Helper()
+		if got := s.isDue(name, c, when); got != want {
+			t.Errorf("at %s: %s is due: %v, want %v", now, c, got, want)
+		}
+	}
+	due(true, expiring, &nightly)
+	due(false, expiring, nil)
+	s.did(name, expiring)
+	due(false, expiring, &nightly)
+	due(true, expiring, &schedule.Schedule{})
+	due(true, collecting, &nightly)
+	now = now.Add(14 * time.Hour)
+	due(false, expiring, &nightly)
+	now = now.Add(time.Hour)
+	due(true, expiring, &nightly)
+	delete(s.tables, name) // dropped during the run
+	s.did(name, expiring)
+	due(true, expiring, &nightly)
 }
