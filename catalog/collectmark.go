@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/check"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/plural"
@@ -27,7 +28,7 @@ import (
 type marking struct {
 	*gc.Live
 	// manifests that were read, by location, with what is live in them.
-	manifests map[string]counts
+	manifests map[string]check.Counts
 
 	mu sync.Mutex
 	// unread takes the roots that are missing or damaged; a collection ends if there are any.
@@ -132,7 +133,7 @@ func (t *Table) wayOut(by *Remain) string {
 
 // reachableBy is reachable that passes over roots that are lost or damaged and notes them in unread.
 func (t *Table) reachableBy(ctx context.Context, jobs *openJobs, unread map[string]unreadRoot) (*gc.Live, error) {
-	l := &marking{Live: gc.NewLive(), manifests: map[string]counts{}, unread: unread}
+	l := &marking{Live: gc.NewLive(), manifests: map[string]check.Counts{}, unread: unread}
 	roots := map[string]rootToRead{}
 	t.reachMetadata(l.Live)
 	if err := t.reachKeyIndexes(ctx, l.Live); err != nil {
@@ -199,7 +200,7 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *marking, roots m
 	if err != nil {
 		return err
 	}
-	var live counts
+	var live check.Counts
 	for _, m := range manifests {
 		l.Add(m.FilePath(), why)
 		c, known := l.manifests[m.FilePath()]
@@ -209,16 +210,16 @@ func (t *Table) reachSnapshot(s *table.Snapshot, why string, l *marking, roots m
 			}
 			l.manifests[m.FilePath()] = c
 		}
-		live.files, live.records, live.size, live.stored = live.files+c.files, live.records+c.records, live.size+c.size, live.stored+c.stored
+		live = live.Plus(c)
 	}
-	if faults := summaryFaults(s, live); len(faults) > 0 {
+	if faults := check.SummaryFaults(s, live); len(faults) > 0 {
 		return corrupt.Locate(corrupt.At(-1, "%s; nothing is collected until they agree: see shardcat verify", faults[0]), t.MetadataLocation(), 0)
 	}
 	return nil
 }
 
 // reachManifest notes the live entries of a manifest and counts them.
-func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *marking, roots map[string]rootToRead, allow []urlresolve.Prefix) (live counts, err error) {
+func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *marking, roots map[string]rootToRead, allow []urlresolve.Prefix) (live check.Counts, err error) {
 	entries, err := manifest.Entries(t.fs, m)
 	if err != nil {
 		return live, err
@@ -229,7 +230,7 @@ func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *marking, ro
 		}
 		f := e.DataFile()
 		url := metadataio.CanonicalURL(f.FilePath())
-		live.add(&manifest.Entry{Records: f.Count(), RootBytes: f.FileSizeBytes()})
+		live.Add(&manifest.Entry{Records: f.Count(), RootBytes: f.FileSizeBytes()})
 		if err := checkPlace(url, allow); err != nil {
 			return live, err
 		}

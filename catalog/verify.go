@@ -16,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/check"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/manifest"
@@ -126,7 +127,7 @@ type TableFault struct {
 // exists; with Data also every byte, and the key indexes. Faults are listed in the result; the error is for what could not be looked at.
 func (t *Table) Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) {
 	t = t.uncached().within(ctx)
-	v := &tableVerifier{table: t, client: t.cat.client.Uncached(), o: o, out: &VerifyResult{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]counts{}}
+	v := &tableVerifier{table: t, client: t.cat.client.Uncached(), o: o, out: &VerifyResult{Table: t.name.String(), Errors: []TableFault{}}, shards: map[string]*manifest.Entry{}, manifests: map[string]check.Counts{}}
 	if err := v.metadata(ctx); err != nil {
 		return nil, err
 	}
@@ -155,17 +156,7 @@ type tableVerifier struct {
 	out    *VerifyResult
 	shards map[string]*manifest.Entry
 	// manifests that were read, by path, with what is live in them.
-	manifests map[string]counts
-}
-
-// counts sum up entries.
-type counts struct{ files, records, size, stored int64 }
-
-func (c *counts) add(e *manifest.Entry) {
-	c.files++
-	c.records += e.Records
-	c.size += e.RootBytes
-	c.stored += e.StoredBytes
+	manifests map[string]check.Counts
 }
 
 // faultPlace is an object that may have a fault, the kind of fault that is one in it, and the shard that it belongs to, "" for none.
@@ -269,7 +260,7 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 		v.found(faultPlace{kind: faultMetadata, object: cmp.Or(s.ManifestList, t.MetadataLocation())}, -1, "the manifest list of snapshot %d can't be read: %v", s.SnapshotID, err)
 		return nil
 	}
-	var live counts
+	var live check.Counts
 	whole := true
 	for _, m := range manifests {
 		c, ok, err := v.manifest(m)
@@ -277,7 +268,7 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 			return err
 		}
 		whole = whole && ok
-		live.files, live.records, live.size, live.stored = live.files+c.files, live.records+c.records, live.size+c.size, live.stored+c.stored
+		live = live.Plus(c)
 	}
 	if whole {
 		v.summary(s, live)
@@ -286,31 +277,14 @@ func (v *tableVerifier) snapshot(s *table.Snapshot) error {
 }
 
 // summary reports where the totals of a snapshot are not those of its entries.
-func (v *tableVerifier) summary(s *table.Snapshot, live counts) {
-	for _, fault := range summaryFaults(s, live) {
+func (v *tableVerifier) summary(s *table.Snapshot, live check.Counts) {
+	for _, fault := range check.SummaryFaults(s, live) {
 		v.found(faultPlace{kind: faultMetadata, object: v.table.MetadataLocation()}, -1, "%s", fault)
 	}
 }
 
-// summaryFaults compares the totals of a snapshot with its live entries.
-func summaryFaults(s *table.Snapshot, live counts) (faults []string) {
-	if s.Summary == nil {
-		return []string{fmt.Sprintf("snapshot %d has no summary", s.SnapshotID)}
-	}
-	for _, total := range []struct {
-		key  string
-		want int64
-	}{{"total-data-files", live.files}, {"total-records", live.records}, {"total-files-size", live.size}} {
-		text := s.Summary.Properties[total.key]
-		if got, err := strconv.ParseInt(text, 10, 64); err != nil || got != total.want {
-			faults = append(faults, fmt.Sprintf("snapshot %d: its summary says %s = %q, its entries %d", s.SnapshotID, total.key, text, total.want))
-		}
-	}
-	return faults
-}
-
 // manifest reads a manifest once and compares it with its line in the list.
-func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, err error) {
+func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live check.Counts, ok bool, err error) {
 	if c, known := v.manifests[m.FilePath()]; known {
 		return c, true, nil
 	}
@@ -336,7 +310,7 @@ func (v *tableVerifier) manifest(m iceberg.ManifestFile) (live counts, ok bool, 
 			existing++
 		}
 		entry := manifest.EntryOf(e)
-		live.add(entry)
+		live.Add(entry)
 		v.shards[entry.Path] = entry
 	}
 	if added != m.AddedDataFiles() || existing != m.ExistingDataFiles() || deleted != m.DeletedDataFiles() {
@@ -372,14 +346,14 @@ func (v *tableVerifier) allShards(ctx context.Context) error {
 	}
 	slices.Sort(paths)
 	v.choose(paths)
-	objects := &objectSizes{known: map[string]int64{}}
+	objects := check.NewSizes()
 	return v.client.EachUpTo(ctx, verifyShards, len(paths), func(ctx context.Context, client *blobio.Client, i int) error {
 		return v.shard(ctx, client, v.shards[paths[i]], objects)
 	})
 }
 
 // shard compares an entry with its shard, and the shard against what it refers to.
-func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, sizes *objectSizes) error {
+func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, sizes *check.Sizes) error {
 	v.count(func(out *VerifyResult) { out.Shards++ })
 	if !e.IsShard() {
 		v.count(func(out *VerifyResult) {

@@ -1,50 +1,21 @@
 package catalog
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/check"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// objectSizes remembers the sizes of objects that several shards share; -1 is missing.
-type objectSizes struct {
-	mu    sync.Mutex
-	known map[string]int64
-}
-
-func (s *objectSizes) of(ctx context.Context, client *blobio.Client, url string) (int64, error) {
-	s.mu.Lock()
-	size, ok := s.known[url]
-	s.mu.Unlock()
-	if ok {
-		return size, nil
-	}
-	info, err := client.Stat(ctx, url)
-	switch {
-	case errors.Is(err, blobio.ErrNotFound):
-		info.Size = -1
-	case err != nil:
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known[url] = info.Size
-	return info.Size, nil
-}
-
 // describe reads the metadata of a shard, compares it with the entry and looks for the objects it refers to. intact
 // means that reading the shard makes sense.
-func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *manifest.Entry, allow []urlresolve.Prefix, sizes *objectSizes) (intact bool, err error) {
-	size, err := sizes.of(ctx, client, e.Path)
+func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *manifest.Entry, allow []urlresolve.Prefix, sizes *check.Sizes) (intact bool, err error) {
+	size, err := sizes.Of(ctx, client, e.Path)
 	if err != nil {
 		return false, err
 	}
@@ -59,12 +30,12 @@ func (v *tableVerifier) describe(ctx context.Context, client *blobio.Client, e *
 	if err != nil {
 		return false, v.unreadable(err, faultPlace{faultShard, e.Path, e.Path})
 	}
-	for _, what := range differences(e, is) {
+	for _, what := range check.EntryFaults(e, is) {
 		v.found(faultPlace{faultEntry, e.Path, e.Path}, -1, "%s", what)
 	}
 	intact = true
 	for _, url := range slices.Sorted(maps.Keys(objects)) {
-		size, err := sizes.of(ctx, client, url)
+		size, err := sizes.Of(ctx, client, url)
 		switch {
 		case err != nil:
 			return false, err
@@ -92,46 +63,4 @@ func (t *Table) describeShard(ctx context.Context, client *blobio.Client, path s
 		return nil, nil, err
 	}
 	return manifest.Describe(ctx, shard, ids)
-}
-
-// differences lists where an entry states other things than its shard.
-func differences(e, is *manifest.Entry) (out []string) {
-	number := func(what string, entry, shard int64) {
-		if entry != shard {
-			out = append(out, fmt.Sprintf("its entry says %d %s, the shard %d", entry, what, shard))
-		}
-	}
-	number("live records", e.Records, is.Records)
-	number("deleted records", e.Deleted, is.Deleted)
-	number("stripes", e.Stripes, is.Stripes)
-	if e.Created != is.Created {
-		out = append(out, fmt.Sprintf("its entry says that the records were created in %v, the shard %v", e.Created, is.Created))
-	}
-	for _, id := range slices.Sorted(maps.Keys(e.Columns)) {
-		has, ok := is.Columns[id]
-		if !ok {
-			continue // of a column that was dropped since
-		}
-		out = append(out, columnDifferences(id, e.Columns[id], has)...)
-	}
-	return out
-}
-
-// columnDifferences compares what readers trust: counts that are known on both sides, and bounds.
-func columnDifferences(id int, entry, shard manifest.Column) (out []string) {
-	for _, c := range []struct {
-		what         string
-		entry, shard int64
-	}{{"values", entry.Values, shard.Values}, {"nulls", entry.Nulls, shard.Nulls}, {"NaNs", entry.NaNs, shard.NaNs}} {
-		if c.entry != c.shard && c.entry != manifest.Unknown {
-			out = append(out, fmt.Sprintf("field %d: its entry says %d %s, the shard %d", id, c.entry, c.what, c.shard))
-		}
-	}
-	if entry.Lower != nil && !bytes.Equal(entry.Lower, shard.Lower) {
-		out = append(out, fmt.Sprintf("field %d: its entry has the lower bound %x, the shard %x", id, entry.Lower, shard.Lower))
-	}
-	if entry.Upper != nil && !bytes.Equal(entry.Upper, shard.Upper) {
-		out = append(out, fmt.Sprintf("field %d: its entry has the upper bound %x, the shard %x", id, entry.Upper, shard.Upper))
-	}
-	return out
 }
