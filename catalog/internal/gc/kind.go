@@ -1,5 +1,5 @@
 // Package gc has the rules of garbage collection: what an object is by its name, whether anything reaches it, what becomes of one that nothing reaches, and
-// which tables have a part in the folders of another. It makes no requests: package catalog lists, reads and deletes, by these rules.
+// which tables have a part in the folders of another. It makes no requests to stores (symbolic links of local folders are resolved): package catalog lists, reads and deletes, by these rules.
 package gc
 
 import (

@@ -15,7 +15,7 @@ type Registered struct {
 	Metadata string
 	UUID     string
 	Location string
-	// Written is the property write.metadata.path, adopted the property shardcat.adopted.
+	// Written is the property write.metadata.path, Adopted the property shardcat.adopted.
 	Written string
 	Adopted []string
 }
