@@ -17,11 +17,9 @@ import (
 // csvSource reads CSV.
 type csvSource struct {
 	origins
-	options SourceOptions
-	reader  *csvReader
-	sample  []csvRecord // read for inference, not yet yielded
-	schema  *schema.Schema
-	found   *Inference
+	textSchema
+	reader *csvReader
+	sample []csvRecord // read for inference, not yet yielded
 	csvColumns
 	// trial takes each record first, if those that don't fit are rejected.
 	trial csvColumns
@@ -66,8 +64,11 @@ func (s *csvSource) newColumns() (c csvColumns) {
 // newCSV opens CSV inputs; without a schema it reads the sample for inference.
 func newCSV(ctx context.Context, open func() *texts, ahead *sampled, o SourceOptions) (*csvSource, error) {
 	lines := open()
-	s := &csvSource{options: o, schema: o.Schema, reader: newCSVReader(lines, o.dialect()), sniff: newInference(o)}
-	err := s.findSchema(ctx, open, ahead)
+	s := &csvSource{textSchema: textSchema{options: o, schema: o.Schema}, reader: newCSVReader(lines, o.dialect()), sniff: newInference(o)}
+	err := s.infer(ctx, s, open, ahead)
+	if s.found != nil {
+		s.found.Comma, s.found.Header = nameComma(s.reader.comma), s.withHeader
+	}
 	if err == nil {
 		err = arrowtype.Check(s.schema)
 	}
@@ -105,38 +106,6 @@ func holdsText(n *schema.Node) bool {
 	return false
 }
 
-// findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
-// everything.
-func (s *csvSource) findSchema(ctx context.Context, open func() *texts, ahead *sampled) error {
-	extend := s.options.UnknownFields == ExtendByUnknown
-	if s.schema != nil && !extend {
-		return nil
-	}
-	in := newInference(s.options)
-	var err error
-	switch {
-	case extend || s.options.InferRows == AllRows:
-		err = s.readAll(ctx, in, open)
-	case ahead != nil:
-		in, err = s.readAhead(ctx, ahead)
-	default:
-		err = s.readSample(ctx, in)
-	}
-	if err != nil {
-		return err
-	}
-	if s.schema != nil {
-		s.schema, err = overrideNew(in.extend(s.schema), s.options)
-		return err
-	}
-	if s.schema, err = override(in.schema(), s.options.Types); err != nil {
-		return err
-	}
-	s.found = in.summary(s.options, s.schema)
-	s.found.Comma, s.found.Header = nameComma(s.reader.comma), s.withHeader
-	return nil
-}
-
 // readAll looks at every record, by a pass of its own over the inputs.
 func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *texts) error {
 	if err := rereadable(s.reader.lines.inputs); err != nil {
@@ -162,7 +131,7 @@ func (s *csvSource) readAll(ctx context.Context, in *inference, open func() *tex
 
 // again returns a source of the same records for inference; it reports no rejected records, as they are read again.
 func (s *csvSource) again(lines *texts) *csvSource {
-	c := &csvSource{options: s.options, schema: s.schema, sniff: s.sniff, reader: newCSVReader(lines, s.options.dialect())}
+	c := &csvSource{textSchema: textSchema{options: s.options, schema: s.schema}, sniff: s.sniff, reader: newCSVReader(lines, s.options.dialect())}
 	if c.options.Reject != nil {
 		c.options.Reject = func(Rejected) error { return nil }
 	}
@@ -369,9 +338,6 @@ func (s *csvSource) begin(rec *csvRecord) error {
 	}
 	return nil
 }
-
-// inferred reports InferenceOf.
-func (s *csvSource) inferred() *Inference { return s.found }
 
 // Schema implements Source.
 func (s *csvSource) Schema() *schema.Schema { return s.schema }

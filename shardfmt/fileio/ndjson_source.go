@@ -15,11 +15,9 @@ import (
 // ndjsonSource reads JSON objects, one a line or as documents has them.
 type ndjsonSource struct {
 	origins
-	options SourceOptions
+	textSchema
 	docs    *documents
 	sample  []document // read for inference, not yet yielded
-	schema  *schema.Schema
-	found   *Inference
 	builder *batchBuilder
 	members *members
 	cursor  cursor
@@ -27,8 +25,8 @@ type ndjsonSource struct {
 
 // newNDJSON opens NDJSON inputs; without a schema it reads the sample for inference.
 func newNDJSON(ctx context.Context, open func() *texts, ahead *sampled, o SourceOptions) (*ndjsonSource, error) {
-	s := &ndjsonSource{options: o, docs: &documents{lines: open()}, schema: o.Schema}
-	if err := s.findSchema(ctx, open, ahead); err != nil {
+	s := &ndjsonSource{textSchema: textSchema{options: o, schema: o.Schema}, docs: &documents{lines: open()}}
+	if err := s.infer(ctx, s, open, ahead); err != nil {
 		s.docs.lines.Close()
 		return nil, err
 	}
@@ -43,37 +41,6 @@ func newNDJSON(ctx context.Context, open func() *texts, ahead *sampled, o Source
 	}
 	s.members = newMembers(s.schema.Fields, s.builder.field, "", state.knowing(s.found))
 	return s, nil
-}
-
-// findSchema infers what is not given: from a sample, or, where the schema may be extended or all rows count, from
-// everything.
-func (s *ndjsonSource) findSchema(ctx context.Context, open func() *texts, ahead *sampled) error {
-	extend := s.options.UnknownFields == ExtendByUnknown
-	if s.schema != nil && !extend {
-		return nil
-	}
-	in := newInference(s.options)
-	var err error
-	switch {
-	case extend || s.options.InferRows == AllRows:
-		err = s.readAll(ctx, in, open)
-	case ahead != nil:
-		in, err = s.readAhead(ctx, ahead)
-	default:
-		err = s.readSample(ctx, in)
-	}
-	if err != nil {
-		return err
-	}
-	if s.schema == nil {
-		s.schema, err = override(in.schema(), s.options.Types)
-		if err == nil {
-			s.found = in.summary(s.options, s.schema)
-		}
-		return err
-	}
-	s.schema, err = overrideNew(in.extend(s.schema), s.options)
-	return err
 }
 
 // readAll looks at every record, by a pass of its own over the inputs.
@@ -173,9 +140,6 @@ func (s *ndjsonSource) readSample(ctx context.Context, in *inference) error {
 
 // Schema implements Source.
 func (s *ndjsonSource) Schema() *schema.Schema { return s.schema }
-
-// inferred reports InferenceOf.
-func (s *ndjsonSource) inferred() *Inference { return s.found }
 
 // Next implements Source.
 func (s *ndjsonSource) Next(ctx context.Context) (arrow.RecordBatch, error) {
