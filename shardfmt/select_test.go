@@ -3,6 +3,7 @@ package shardfmt_test
 import (
 	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/internal/testkit/seed"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -94,6 +96,91 @@ func TestTakeRows(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestTakeRowsOfRandomLists: rows whose lists are empty, null, short and long, taken and selected at random, are what they were.
+func TestTakeRowsOfRandomLists(t *testing.T) {
+	number, _ := seed.Of(t)
+	random := rand.New(rand.NewPCG(number, 1))
+	list := func(value func(i int) string, i int) string {
+		n := random.IntN(5) - 1
+		if n < 0 {
+			return "null"
+		}
+		items := make([]string, n)
+		for k := range items {
+			if items[k] = value(10*i + k); random.IntN(3) == 0 {
+				items[k] = "null"
+			}
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	integer := func(i int) string { return fmt.Sprint(i) }
+	fields := []arrow.Field{
+		{Name: "numbers", Type: arrow.LargeListOf(arrow.PrimitiveTypes.Int64), Nullable: true},
+		{Name: "small", Type: arrow.LargeListOf(arrow.PrimitiveTypes.Int16), Nullable: true},
+		{Name: "flags", Type: arrow.LargeListOf(arrow.FixedWidthTypes.Boolean), Nullable: true},
+		{Name: "texts", Type: arrow.LargeListOf(arrow.BinaryTypes.LargeString), Nullable: true},
+		{Name: "deep", Type: arrow.LargeListOf(arrow.LargeListOf(arrow.PrimitiveTypes.Float64)), Nullable: true},
+		{Name: "pairs", Type: arrow.LargeListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int64)), Nullable: true},
+		{Name: "structs", Type: arrow.LargeListOf(arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64, Nullable: true})), Nullable: true},
+	}
+	values := []func(int) string{
+		integer, integer, func(i int) string { return fmt.Sprint(i%2 == 0) }, func(i int) string { return fmt.Sprintf("%q", strings.Repeat("x", i%4)) },
+		func(i int) string { return list(integer, i) }, func(i int) string { return fmt.Sprintf("[%d,null]", i) }, func(i int) string { return fmt.Sprintf(`{"a":%d}`, i) },
+	}
+	for range 300 {
+		n := 1 + random.IntN(12)
+		var lines strings.Builder
+		for i := range n {
+			var members []string
+			for k, f := range fields {
+				members = append(members, fmt.Sprintf("%q:%s", f.Name, list(values[k], i)))
+			}
+			lines.WriteString("{" + strings.Join(members, ",") + "}\n")
+		}
+		r := array.NewJSONReader(strings.NewReader(lines.String()), arrow.NewSchema(fields, nil), array.WithChunk(n))
+		if !r.Next() {
+			t.Fatal(r.Err())
+		}
+		b := r.RecordBatch()
+		if n > 2 && random.IntN(2) == 0 {
+			b = b.NewSlice(1, int64(n))
+		}
+		var rows, ascending []int64
+		bitmap := make([]byte, (b.NumRows()+7)/8)
+		for i := range b.NumRows() {
+			if random.IntN(2) == 0 {
+				ascending, bitmap[i/8] = append(ascending, i), bitmap[i/8]|1<<(i%8)
+			}
+			rows = append(rows, random.Int64N(b.NumRows()))
+		}
+		for name, c := range map[string]struct {
+			got  arrow.RecordBatch
+			rows []int64
+		}{"taken": {shardfmt.TakeRows(b, rows), rows}, "selected": {shardfmt.SelectRows(b, bitmap), ascending}} {
+			if c.got.NumRows() != int64(len(c.rows)) {
+				t.Fatalf("%s: %d rows, want %d", name, c.got.NumRows(), len(c.rows))
+			}
+			for i, row := range c.rows {
+				got, want := c.got.NewSlice(int64(i), int64(i)+1), b.NewSlice(row, row+1)
+				if !array.RecordEqual(got, want) {
+					t.Fatalf("%s: row %d is %v, want %v, of %v of\n%s", name, i, got, want, c.rows, lines.String())
+				}
+				got.Release()
+				want.Release()
+			}
+			c.got.Release()
+		}
+		r.Release()
+	}
+	for _, f := range fields { // as libraries make them, without buffers of values
+		nothing := array.MakeArrayOfNull(memory.DefaultAllocator, f.Type, 5)
+		b := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{f}, nil), []arrow.Array{nothing}, 5)
+		if got := shardfmt.TakeRows(b, []int64{4, 2, 2}); got.NumRows() != 3 || got.Column(0).NullN() != 3 {
+			t.Errorf("%s of nulls: %v", f.Type, got)
 		}
 	}
 }

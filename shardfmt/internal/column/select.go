@@ -73,6 +73,16 @@ func lengthOf(runs []colstream.Range) (n int) {
 	return n
 }
 
+// singles reports whether every run is of one slot. Runs of lists' elements may be empty.
+func singles(runs []colstream.Range) bool {
+	for _, r := range runs {
+		if r.Len() != 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // selectRuns copies runs of slots, by what the type is made of.
 func selectRuns(d arrow.ArrayData, runs []colstream.Range) arrow.ArrayData {
 	n := lengthOf(runs)
@@ -168,10 +178,9 @@ func selectOffsets[T int32 | int64](offsets []T, runs []colstream.Range, n int) 
 
 // copyRuns copies runs of elements of w bytes.
 func copyRuns(b []byte, runs []colstream.Range, w int) []byte {
-	n := lengthOf(runs)
-	out := make([]byte, 0, n*w)
-	if n == len(runs) && w == 8 { // no run is longer than one: numbers in another order
-		out = out[:n*w]
+	out := make([]byte, 0, lengthOf(runs)*w)
+	if w == 8 && singles(runs) { // numbers in another order
+		out = out[:len(runs)*w]
 		for i, r := range runs {
 			binary.LittleEndian.PutUint64(out[8*i:], binary.LittleEndian.Uint64(b[8*r.Start:]))
 		}
@@ -186,7 +195,7 @@ func copyRuns(b []byte, runs []colstream.Range, w int) []byte {
 // copyBits copies runs of bits, which start at bit offset of b.
 func copyBits(dst, b []byte, offset int, runs []colstream.Range) {
 	at := 0
-	if lengthOf(runs) == len(runs) {
+	if singles(runs) {
 		for i, r := range runs {
 			bit := offset + int(r.Start)
 			dst[i/8] |= b[bit/8] >> (bit % 8) & 1 << (i % 8)
