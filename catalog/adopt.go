@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -407,7 +408,7 @@ func (t *Table) checkTombstones(ctx context.Context, client *blobio.Client, path
 		if err != nil {
 			return err
 		}
-		text, _, err := client.ReadAll(ctx, info.URL, controlLimit)
+		text, _, err := client.ReadAll(ctx, info.URL, records.Limit)
 		if err != nil {
 			return err
 		}

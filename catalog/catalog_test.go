@@ -16,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -198,7 +199,7 @@ func TestCreateLoadListDrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	var gone dropped
-	if err := c.readRecord(ctx, created.VaultFolder()+"_dropped.json", &gone); err != nil || gone.TableUUID != created.UUID() {
+	if err := c.records.Read(ctx, created.VaultFolder()+"_dropped.json", &gone); err != nil || gone.TableUUID != created.UUID() {
 		t.Errorf("record of the drop: %+v, %v", gone, err)
 	}
 	again := g.create(c)
@@ -275,7 +276,7 @@ func TestJobIDIsCommittedOnce(t *testing.T) {
 		t.Errorf("live: %v", got)
 	}
 	var end JobEnd
-	if err := b.cat.readRecord(ctx, jb.at(".closed.json"), &end); err != nil || end.Outcome != outcomeDuplicate {
+	if err := b.cat.records.Read(ctx, jb.at(".closed.json"), &end); err != nil || end.Outcome != outcomeDuplicate {
 		t.Errorf("record of the slower run: %+v, %v", end, err)
 	}
 	if _, _, err := b.BeginJob(ctx, JobAppend, "../x", nil, anything(b)); !errors.Is(err, ErrInvalid) {
@@ -521,8 +522,8 @@ func TestVaultBelongsToOneTable(t *testing.T) {
 	at := tbl.VaultFolder() + "_owner.json"
 	owned := func(o Owner) {
 		t.Helper()
-		o.Version, o.TableUUID = recordVersion, tbl.UUID()
-		if err := errors.Join(c.client.Delete(ctx, at, ""), c.putRecord(ctx, at, o)); err != nil {
+		o.Version, o.TableUUID = records.Version, tbl.UUID()
+		if err := errors.Join(c.client.Delete(ctx, at, ""), c.records.Put(ctx, at, o)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -569,8 +570,8 @@ func TestClaimOfAnotherBeforeTheCommit(t *testing.T) {
 		t.Fatal("the folder was not claimed")
 	}
 	at := tbl.VaultFolder() + "_owner.json"
-	foreign := Owner{Version: recordVersion, TableUUID: tbl.UUID(), Catalog: "sqlite:elsewhere", CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01"}
-	if err := errors.Join(c.client.Delete(ctx, at, ""), c.putRecord(ctx, at, foreign)); err != nil {
+	foreign := Owner{Version: records.Version, TableUUID: tbl.UUID(), Catalog: "sqlite:elsewhere", CatalogID: "5f0d7a35-b7ac-4c8f-8f2c-2f6c7e2f8a01"}
+	if err := errors.Join(c.client.Delete(ctx, at, ""), c.records.Put(ctx, at, foreign)); err != nil {
 		t.Fatal(err)
 	}
 	for _, of := range []*Table{tbl, g.load(c)} {

@@ -136,7 +136,7 @@ func (t *Table) Collect(ctx context.Context, o CollectOptions) (*CollectResult, 
 // checkOwner makes sure that the vault folder is this table's. Unlike claimVault it writes nothing.
 func (t *Table) checkOwner(ctx context.Context) error {
 	var there Owner
-	err := t.cat.readRecord(ctx, t.VaultFolder()+"_owner.json", &there)
+	err := t.cat.records.Read(ctx, t.VaultFolder()+"_owner.json", &there)
 	if errors.Is(err, blobio.ErrNotFound) {
 		return fmt.Errorf("%w: the vault folder %s has no record of its owner; write to the table once, then collect", ErrUnsafe, t.VaultFolder())
 	}

@@ -338,7 +338,7 @@ func TestCollectRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuses(CollectOptions{Execute: true}, ErrUnsafe)
-	if err := tbl.cat.putRecord(ctx, tbl.VaultFolder()+"_owner.json", Owner{Version: 1, Catalog: "other", TableUUID: tbl.UUID()}); err != nil {
+	if err := tbl.cat.records.Put(ctx, tbl.VaultFolder()+"_owner.json", Owner{Version: 1, Catalog: "other", TableUUID: tbl.UUID()}); err != nil {
 		t.Fatal(err)
 	}
 	refuses(CollectOptions{Execute: true}, ErrUnsafe)

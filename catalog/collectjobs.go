@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
 // outcomeAbandoned closes a job that was open for longer than any job takes. The job can't commit any more.
@@ -67,7 +68,7 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 	out := make([]*JobState, len(begun))
 	err := t.cat.client.Each(ctx, len(begun), func(ctx context.Context, _ *blobio.Client, i int) error {
 		j := &JobState{at: strings.TrimSuffix(begun[i].URL, ".json"), Recorded: begun[i].ModTime.UTC()}
-		err := t.cat.readRecord(ctx, begun[i].URL, &j.JobRecord)
+		err := t.cat.records.Read(ctx, begun[i].URL, &j.JobRecord)
 		if errors.Is(err, blobio.ErrNotFound) {
 			return nil // it ended since the list, or the list is a stale one; see Job.end
 		}
@@ -79,7 +80,7 @@ func (t *Table) jobStatesAt(ctx context.Context, prefix string, all bool) ([]*Jo
 			return nil
 		}
 		j.End = new(JobEnd)
-		return t.cat.readRecord(ctx, j.at+closedSuffix, j.End)
+		return t.cat.records.Read(ctx, j.at+closedSuffix, j.End)
 	})
 	if err != nil {
 		return nil, err // out has holes
@@ -105,8 +106,8 @@ func (o *openJobs) giveUp(before time.Time) {
 
 // close ends an abandoned job, unless it ended meanwhile.
 func (j *JobState) close(ctx context.Context, t *Table) error {
-	err := t.cat.putNote(ctx, j.at+".closed.json", JobEnd{
-		Version: recordVersion, ID: j.ID, Attempt: j.Attempt, Outcome: outcomeAbandoned, Closed: t.cat.opts.Now().UTC(),
+	err := t.cat.records.PutNote(ctx, j.at+".closed.json", JobEnd{
+		Version: records.Version, ID: j.ID, Attempt: j.Attempt, Outcome: outcomeAbandoned, Closed: t.cat.opts.Now().UTC(),
 	})
 	if err != nil && !errors.Is(err, blobio.ErrExists) {
 		return fmt.Errorf("job %s: %w", j.ID, err)
@@ -126,7 +127,7 @@ func (j *Job) checkAbandoned(ctx context.Context) error {
 		return nil
 	}
 	var end JobEnd
-	err := t.cat.readRecord(ctx, j.at(".closed.json"), &end)
+	err := t.cat.records.Read(ctx, j.at(".closed.json"), &end)
 	switch {
 	case errors.Is(err, blobio.ErrNotFound):
 		return nil

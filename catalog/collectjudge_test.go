@@ -11,6 +11,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
@@ -173,7 +174,7 @@ func TestRecordsOfCollections(t *testing.T) {
 	for i := range 3 {
 		run := fmt.Sprintf("%08d", i+1)
 		gone := Garbage{URL: tbl.VaultFolder() + "data/" + run + "/s-0.amudai.stripe", Size: 1}
-		err := c.putRecord(ctx, tbl.gcFolder()+tombstonePrefix+run+".json", tombstoneRecord{Version: recordVersion, Run: run, Table: tbl.Name().String(), Objects: []Garbage{gone}})
+		err := c.records.Put(ctx, tbl.gcFolder()+tombstonePrefix+run+".json", tombstoneRecord{Version: records.Version, Run: run, Table: tbl.Name().String(), Objects: []Garbage{gone}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,8 +245,8 @@ func TestDroppedAmongBegun(t *testing.T) {
 		}
 		begun := i%2 == 0
 		if begun {
-			d := dropped{Version: recordVersion, Table: name.String(), TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation()}
-			if err := c.putNote(ctx, c.begunAt(tbl.UUID()), d); err != nil {
+			d := dropped{Version: records.Version, Table: name.String(), TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation()}
+			if err := c.records.PutNote(ctx, c.begunAt(tbl.UUID()), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -294,7 +295,7 @@ func TestDroppedVaultOfAnother(t *testing.T) {
 		g.clock.Advance(8 * day)
 		at := tbl.VaultFolder() + "_owner.json"
 		var owner Owner
-		if err := c.readRecord(ctx, at, &owner); err != nil {
+		if err := c.records.Read(ctx, at, &owner); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.client.Delete(ctx, at, ""); err != nil {
@@ -302,7 +303,7 @@ func TestDroppedVaultOfAnother(t *testing.T) {
 		}
 		if change != nil {
 			change(&owner)
-			if err := c.putNote(ctx, at, owner); err != nil {
+			if err := c.records.PutNote(ctx, at, owner); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -332,8 +333,8 @@ func TestDroppedThatCantBeRead(t *testing.T) {
 		},
 		"bad name": func(t *testing.T, tbl *Table) {
 			lose(t, tbl, tbl.cat.droppedAt(tbl.UUID()))
-			d := dropped{Version: recordVersion, Table: "a..b", TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation()}
-			if err := tbl.cat.putNote(ctx, tbl.cat.droppedAt(tbl.UUID()), d); err != nil {
+			d := dropped{Version: records.Version, Table: "a..b", TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation()}
+			if err := tbl.cat.records.PutNote(ctx, tbl.cat.droppedAt(tbl.UUID()), d); err != nil {
 				t.Fatal(err)
 			}
 		},

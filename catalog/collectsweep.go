@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
 // tombstoneRecord is the content of _gc/<run>.json: what a run has marked for deletion.
@@ -45,7 +46,7 @@ func (t *Table) readTombstones(ctx context.Context) ([]*tombstoneFile, map[strin
 			return nil, nil, err
 		}
 		f := &tombstoneFile{info: info}
-		if err := t.cat.readRecord(ctx, info.URL, &f.record); err != nil {
+		if err := t.cat.records.Read(ctx, info.URL, &f.record); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", info.URL, err)
 		}
 		files = append(files, f)
@@ -83,8 +84,8 @@ func (c *collector) execute(ctx context.Context) error {
 		}
 	}
 	if len(c.plan.Mark) > 0 {
-		record := tombstoneRecord{Version: recordVersion, Run: c.run, Table: t.name.String(), Created: c.now.UTC(), Objects: c.plan.Mark}
-		if err := t.cat.putRecord(ctx, t.gcFolder()+tombstonePrefix+c.run+".json", record); err != nil {
+		record := tombstoneRecord{Version: records.Version, Run: c.run, Table: t.name.String(), Created: c.now.UTC(), Objects: c.plan.Mark}
+		if err := t.cat.records.Put(ctx, t.gcFolder()+tombstonePrefix+c.run+".json", record); err != nil {
 			return fmt.Errorf("collect table %s: %w", t.name, err)
 		}
 	}

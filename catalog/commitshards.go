@@ -96,12 +96,12 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 		return nil, fmt.Errorf("%w: %q is not a run of job %s", ErrInvalid, name, jobID)
 	}
 	r := &writtenRun{job: &Job{table: t, name: name}}
-	err := t.cat.readRecord(ctx, r.job.at(".json"), &r.job.record)
+	err := t.cat.records.Read(ctx, r.job.at(".json"), &r.job.record)
 	if err == nil && (r.job.record.Kind != jobWrite || r.job.record.ID != jobID) {
 		return nil, fmt.Errorf("%w: %s is not a run of job %s that writes shards", ErrInvalid, name, jobID)
 	}
 	if err == nil {
-		err = t.cat.readRecord(ctx, r.job.at(writtenSuffix), &r.record)
+		err = t.cat.records.Read(ctx, r.job.at(writtenSuffix), &r.record)
 	}
 	if errors.Is(err, blobio.ErrNotFound) {
 		return nil, fmt.Errorf("run %s of job %s: %w, or it is incomplete", name, jobID, ErrNotFound)

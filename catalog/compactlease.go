@@ -63,7 +63,7 @@ func (t *Table) CompactionHolder(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var record leaseRecord
-	err = t.cat.readRecord(ctx, fmt.Sprintf("%s%s-%08d.json", t.gcFolder(), compactLease, last.number), &record)
+	err = t.cat.records.Read(ctx, fmt.Sprintf("%s%s-%08d.json", t.gcFolder(), compactLease, last.number), &record)
 	if errors.Is(err, blobio.ErrNotFound) {
 		return "", nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
 	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
 // dropped is the content of _dropped.json.
@@ -61,7 +62,7 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 		return err
 	}
 	record := dropped{
-		Version: recordVersion, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
+		Version: records.Version, Table: name.String(), TableUUID: t.UUID(), Metadata: t.MetadataLocation(),
 		Dropped: c.opts.Now().UTC(),
 	}
 	why := translate(remove(ctx, name.identifier()))
@@ -88,10 +89,11 @@ func (c *Catalog) drop(ctx context.Context, name Name, purge bool) error {
 	// After the drop, not before: a record beside a living table would give its shards to collection. The drop
 	// stands whether or not the record can be written; without it the folder costs space, not data.
 	if err == nil {
-		err = c.putRecord(ctx, t.VaultFolder()+droppedName, record)
+		err = c.records.Put(ctx, t.VaultFolder()+droppedName, record)
 	}
 	if err == nil && !purge { // a purged table has no metadata file to be collected or brought back by
-		err = c.replaceNote(ctx, c.droppedAt(t.UUID()), record)
+		// The record of an earlier drop names an older metadata file.
+		err = c.records.ReplaceNote(ctx, c.droppedAt(t.UUID()), record)
 	}
 	if err != nil {
 		c.opts.Log.Warn("the table is dropped, but the record by which gc finds its files could not be written",
@@ -122,19 +124,6 @@ func (c *Catalog) settleDrop(ctx context.Context, t *Table, why error) error {
 	}
 	c.opts.Log.Warn("the response to the drop was lost; the catalog has no such table any more", "table", t.name.String(), "error", why)
 	return nil
-}
-
-// replaceNote writes a record in the place of one that an earlier drop has left. That names an older metadata file, so it is better
-// lost than kept where the new one can't be written.
-func (c *Catalog) replaceNote(ctx context.Context, at string, record any) error {
-	err := c.putNote(ctx, at, record)
-	if !errors.Is(err, blobio.ErrExists) {
-		return err
-	}
-	if err := c.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-		return err
-	}
-	return c.putNote(ctx, at, record)
 }
 
 // nameOf finds the table of a UUID, nil if the catalog shows none. As registeredNow, it searches for some seconds where a server reports tables as

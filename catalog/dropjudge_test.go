@@ -13,6 +13,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/literal"
 )
 
@@ -131,8 +132,8 @@ func TestDropReplacesAnEarlierRecord(t *testing.T) {
 		g := newTimed(t)
 		c, bucket := g.faulty()
 		tbl := g.create(c)
-		earlier := dropped{Version: recordVersion, Table: "earlier", TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation(), Dropped: g.clock.Now().Add(-day).UTC()}
-		if err := c.putNote(ctx, c.droppedAt(tbl.UUID()), earlier); err != nil {
+		earlier := dropped{Version: records.Version, Table: "earlier", TableUUID: tbl.UUID(), Metadata: tbl.MetadataLocation(), Dropped: g.clock.Now().Add(-day).UTC()}
+		if err := c.records.PutNote(ctx, c.droppedAt(tbl.UUID()), earlier); err != nil {
 			t.Fatal(err)
 		}
 		bucket.Play(t, script)
@@ -141,7 +142,7 @@ func TestDropReplacesAnEarlierRecord(t *testing.T) {
 		}
 		bucket.Play(t, "")
 		var got dropped
-		if err := c.readRecord(ctx, c.droppedAt(tbl.UUID()), &got); err != nil || (got.Table == tableName.String()) != replaced {
+		if err := c.records.Read(ctx, c.droppedAt(tbl.UUID()), &got); err != nil || (got.Table == tableName.String()) != replaced {
 			t.Errorf("%q: %+v, %v", script, got, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 )
 
@@ -60,7 +61,7 @@ func (c *Catalog) Dropped(ctx context.Context) ([]DroppedTable, error) {
 	var out []DroppedTable
 	for at, info := range records {
 		var r dropped
-		if err := c.readRecord(ctx, info.URL, &r); err != nil {
+		if err := c.records.Read(ctx, info.URL, &r); err != nil {
 			return nil, fmt.Errorf("%s: %w", info.URL, err)
 		}
 		d := DroppedTable{Table: r.Table, TableUUID: r.TableUUID, Metadata: r.Metadata, Dropped: r.Dropped, Recorded: info.ModTime.UTC(), Begun: begun[at]}
@@ -155,7 +156,7 @@ func (c *Catalog) collectDropped(ctx context.Context, d *DroppedTable, o Collect
 		return nil, fmt.Errorf("%w: its metadata file %s is that of table %s", ErrUnsafe, d.Metadata, t.UUID())
 	}
 	var owner Owner
-	err = c.readRecord(ctx, t.VaultFolder()+"_owner.json", &owner)
+	err = c.records.Read(ctx, t.VaultFolder()+"_owner.json", &owner)
 	if err == nil {
 		err = c.checkOwned(ctx, &owner, d.TableUUID)
 	}
@@ -252,7 +253,7 @@ func (c *collector) sortDropped(d *DroppedTable) {
 // sees the other. With that check the folders are listed and looked at again: no mark of an earlier run stands between a wrong response and a deletion.
 func (c *collector) deleteDropped(ctx context.Context, d *DroppedTable) error {
 	t := c.table
-	err := t.cat.putRecord(ctx, t.cat.begunAt(d.TableUUID), dropped{Version: recordVersion, Table: d.Table, TableUUID: d.TableUUID, Metadata: d.Metadata, Dropped: d.Dropped})
+	err := t.cat.records.Put(ctx, t.cat.begunAt(d.TableUUID), dropped{Version: records.Version, Table: d.Table, TableUUID: d.TableUUID, Metadata: d.Metadata, Dropped: d.Dropped})
 	begun := err == nil
 	if err != nil && !errors.Is(err, blobio.ErrExists) {
 		return err

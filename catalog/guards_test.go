@@ -17,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -193,7 +194,7 @@ func TestRecordsOfLaterVersions(t *testing.T) {
 		if err := tbl.cat.client.Delete(ctx, at, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			t.Fatal(err)
 		}
-		later, err := json.Marshal(map[string]any{"version": recordVersion + 1, "table_uuid": tbl.UUID(), "catalog": tbl.cat.identity})
+		later, err := json.Marshal(map[string]any{"version": records.Version + 1, "table_uuid": tbl.UUID(), "catalog": tbl.cat.identity})
 		if err != nil {
 			t.Fatal(err)
 		}

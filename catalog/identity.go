@@ -297,7 +297,7 @@ func (c *Catalog) takeOwnership(ctx context.Context, there Owner, name Name) err
 		if err != nil && !errors.Is(err, blobio.ErrNotFound) && !errors.Is(err, blobio.ErrChanged) {
 			return fmt.Errorf("vault of table %s: %w", name, err)
 		}
-		if err = c.putRecord(context.WithoutCancel(ctx), at, mine); err == nil || !errors.Is(err, blobio.ErrExists) {
+		if err = c.records.Put(context.WithoutCancel(ctx), at, mine); err == nil || !errors.Is(err, blobio.ErrExists) {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
 // openAt opens a catalog of a file over the warehouse of a folder.
@@ -251,12 +253,12 @@ func TestRestoredBackup(t *testing.T) {
 func TestMetadataFilesOfOneNumber(t *testing.T) {
 	ctx := context.Background()
 	failed := func(t *testing.T, tbl *Table, job string) {
-		end := JobEnd{Version: recordVersion, ID: job, Outcome: outcomeFailed}
+		end := JobEnd{Version: records.Version, ID: job, Outcome: outcomeFailed}
 		at := tbl.VaultFolder() + "_jobs/" + job + closedSuffix
 		if err := tbl.cat.client.Delete(ctx, at, ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := tbl.cat.putRecord(ctx, at, end); err != nil {
+		if err := tbl.cat.records.Put(ctx, at, end); err != nil {
 			t.Fatal(err)
 		}
 	}

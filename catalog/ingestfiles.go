@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -123,16 +124,16 @@ func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputF
 		return nil, err
 	}
 	r := &JobRecord{
-		Version: recordVersion, ID: id, Attempt: uuid.NewString(), Kind: jobFiles, Outputs: []string{}, Base: t.head(branch),
+		Version: records.Version, ID: id, Attempt: uuid.NewString(), Kind: jobFiles, Outputs: []string{}, Base: t.head(branch),
 		Ref: branch, Started: t.cat.opts.Now().UTC(), Files: files, PartFiles: part,
 	}
-	if text, err := recordText(r); err != nil || len(text) > controlLimit {
-		return nil, fmt.Errorf("%w: the list of %d files takes %d bytes, more than the limit of %d: load them in several jobs", ErrInvalid, len(files), len(text), controlLimit)
+	if text, err := records.Encode(r); err != nil || len(text) > records.Limit {
+		return nil, fmt.Errorf("%w: the list of %d files takes %d bytes, more than the limit of %d: load them in several jobs", ErrInvalid, len(files), len(text), records.Limit)
 	}
-	err := t.cat.putRecord(ctx, t.filesRecord(id)+".json", r)
+	err := t.cat.records.Put(ctx, t.filesRecord(id)+".json", r)
 	if errors.Is(err, blobio.ErrExists) {
 		*r = JobRecord{}
-		err = t.cat.readRecord(ctx, t.filesRecord(id)+".json", r)
+		err = t.cat.records.Read(ctx, t.filesRecord(id)+".json", r)
 	}
 	switch {
 	case err != nil:
@@ -204,8 +205,8 @@ func (r *filesRun) run(ctx context.Context) error {
 		return err
 	}
 	t := r.table
-	end := JobEnd{Version: recordVersion, ID: r.record.ID, Attempt: r.record.Attempt, Outcome: outcomeCommitted, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
-	if err := t.cat.putNote(context.WithoutCancel(ctx), t.filesRecord(r.record.ID)+".closed.json", end); err != nil && !errors.Is(err, blobio.ErrExists) {
+	end := JobEnd{Version: records.Version, ID: r.record.ID, Attempt: r.record.Attempt, Outcome: outcomeCommitted, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
+	if err := t.cat.records.PutNote(context.WithoutCancel(ctx), t.filesRecord(r.record.ID)+".closed.json", end); err != nil && !errors.Is(err, blobio.ErrExists) {
 		t.cat.opts.Log.Warn("the files are loaded, but the record of their job could not be closed", "error", err)
 	}
 	if err := t.Refresh(ctx); err != nil { // every part is committed

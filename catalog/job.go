@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
@@ -140,7 +141,7 @@ func (t *Table) beginJob(ctx context.Context, s jobStart) (*Job, *CommitResult, 
 	}
 	attempt := uuid.NewString()
 	j := &Job{table: t, name: id, branch: branch, claimed: claimed, record: JobRecord{
-		Version: recordVersion, ID: id, Attempt: attempt, Kind: s.kind, Inputs: s.inputs, Outputs: s.outputs(attempt),
+		Version: records.Version, ID: id, Attempt: attempt, Kind: s.kind, Inputs: s.inputs, Outputs: s.outputs(attempt),
 		Base: t.head(branch), Ref: branch, Started: t.cat.opts.Now().UTC(),
 		Unnamed: !named,
 	}}
@@ -168,9 +169,9 @@ func (t *Table) beginJob(ctx context.Context, s jobStart) (*Job, *CommitResult, 
 // any collection, and nothing is committed before.
 func (j *Job) putRecord(ctx context.Context) error {
 	if j.record.Kind != JobAppend {
-		return j.table.cat.putRecord(ctx, j.at(".json"), j.record)
+		return j.table.cat.records.Put(ctx, j.at(".json"), j.record)
 	}
-	text, err := recordText(j.record)
+	text, err := records.Encode(j.record)
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,7 @@ func awaited(outcome chan error, of string) error {
 // endIfBegun ends a job whose begin was cancelled, if its record was written all the same: nothing else came of it, and nobody would take it up.
 func (j *Job) endIfBegun(ctx context.Context) {
 	var began JobRecord
-	if err := j.table.cat.readRecord(ctx, j.at(".json"), &began); err == nil && began.Attempt == j.record.Attempt {
+	if err := j.table.cat.records.Read(ctx, j.at(".json"), &began); err == nil && began.Attempt == j.record.Attempt {
 		j.Fail(ctx, nil)
 	}
 }
@@ -287,7 +288,7 @@ func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
 			continue
 		}
 		var end JobEnd
-		if err := t.cat.readRecord(ctx, info.URL, &end); err != nil {
+		if err := t.cat.records.Read(ctx, info.URL, &end); err != nil {
 			return nil, err
 		}
 		ends = append(ends, end)
@@ -306,8 +307,8 @@ func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 		}
 		return nil
 	}
-	err := j.table.cat.putNote(ctx, j.at(".closed.json"), JobEnd{
-		Version: recordVersion, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
+	err := j.table.cat.records.PutNote(ctx, j.at(".closed.json"), JobEnd{
+		Version: records.Version, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
 		Ref: j.branch, Closed: j.table.cat.opts.Now().UTC(),
 	})
 	if err != nil && !errors.Is(err, blobio.ErrExists) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
 // TestDeliveredAfterAFailedRun: of the ends of a job's runs each counts: that of a run which failed does not hide that of the one which was committed.
@@ -17,8 +18,8 @@ func TestDeliveredAfterAFailedRun(t *testing.T) {
 	tbl := g.create(g.open(nil, nil))
 	first := ingest(t, tbl, IngestOptions{JobID: "load"}, rows(0, 10))
 	// Its name comes before that of the other record.
-	failed := JobEnd{Version: recordVersion, ID: "load", Attempt: "0", Outcome: outcomeFailed}
-	if err := tbl.cat.putNote(ctx, tbl.VaultFolder()+"_jobs/load.0"+closedSuffix, failed); err != nil {
+	failed := JobEnd{Version: records.Version, ID: "load", Attempt: "0", Outcome: outcomeFailed}
+	if err := tbl.cat.records.PutNote(ctx, tbl.VaultFolder()+"_jobs/load.0"+closedSuffix, failed); err != nil {
 		t.Fatal(err)
 	}
 	ingest(t, tbl, IngestOptions{}, rows(10, 10))

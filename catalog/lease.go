@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
 // A lease saves work: it keeps two runs from doing the same at the same time. Nothing is safe because of it, for
@@ -81,8 +82,8 @@ func (t *Table) takeLease(ctx context.Context, kind string) (*lease, error) {
 	if err != nil {
 		host = "unknown"
 	}
-	record := leaseRecord{Version: recordVersion, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()), Attempt: uuid.NewString(), Taken: t.cat.opts.Now().UTC()}
-	err = t.cat.putNote(ctx, l.at+".json", record)
+	record := leaseRecord{Version: records.Version, Holder: fmt.Sprintf("%s/%d", host, os.Getpid()), Attempt: uuid.NewString(), Taken: t.cat.opts.Now().UTC()}
+	err = t.cat.records.PutNote(ctx, l.at+".json", record)
 	if errors.Is(err, blobio.ErrExists) {
 		return nil, fmt.Errorf("%w: another run has taken the lease %s", ErrConflict, l.at)
 	}
@@ -162,7 +163,7 @@ func (c *Catalog) recordedTime(ctx context.Context, url string) (time.Time, erro
 func (l *lease) release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	c := l.table.cat
-	if err := c.putNote(ctx, l.at+".released.json", leaseRecord{Version: recordVersion, Taken: c.opts.Now().UTC()}); err != nil {
+	if err := c.records.PutNote(ctx, l.at+".released.json", leaseRecord{Version: records.Version, Taken: c.opts.Now().UTC()}); err != nil {
 		c.opts.Log.Warn("a lease could not be released; it expires", "lease", l.at, "error", err)
 		return
 	}
@@ -179,13 +180,13 @@ func (l *lease) release(ctx context.Context) {
 // renew gives a sign of life.
 func (l *lease) renew(ctx context.Context) error {
 	l.renewals++
-	return l.table.cat.putNote(ctx, l.renewal(l.renewals), leaseRecord{Version: recordVersion, Taken: l.table.cat.opts.Now().UTC()})
+	return l.table.cat.records.PutNote(ctx, l.renewal(l.renewals), leaseRecord{Version: records.Version, Taken: l.table.cat.opts.Now().UTC()})
 }
 
 // releaseIfTaken releases a lease whose taking was canceled, if its record was written all the same: the next run would wait for nobody.
 func (l *lease) releaseIfTaken(ctx context.Context, attempt string) {
 	var taken leaseRecord
-	if err := l.table.cat.readRecord(ctx, l.at+".json", &taken); err == nil && taken.Attempt == attempt {
+	if err := l.table.cat.records.Read(ctx, l.at+".json", &taken); err == nil && taken.Attempt == attempt {
 		l.release(ctx)
 	}
 }

@@ -93,7 +93,7 @@ func (c *Catalog) DropNamespace(ctx context.Context, namespace string) error {
 			return fmt.Errorf("namespace %s: %w", namespace, err)
 		}
 	}
-	if err := c.deleteVersions(ctx, notes); err != nil {
+	if err := c.records.DeleteVersions(ctx, notes); err != nil {
 		c.opts.Log.Warn("the record of a dropped namespace could not be deleted", "record", notes, "error", err)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/caturi"
 	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/catalog/internal/restcat"
 	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/catalog/internal/vended"
@@ -115,6 +116,8 @@ type Catalog struct {
 	vault     string
 	client    *blobio.Client
 	metadata  *blobio.Client
+	// records are those of the vault, by client.
+	records records.Client
 	// fs is the IO of tables.
 	fs      table.FSysF
 	opts    Options
@@ -151,6 +154,7 @@ func prepare(ctx context.Context, o Options) (*Catalog, error) {
 		c.client = blobio.NewClient(blobio.ClientOptions{})
 		c.closers = append(c.closers, c.client.Close)
 	}
+	c.records = records.New(c.client)
 	if c.metadata == nil {
 		c.metadata = blobio.NewClient(blobio.ClientOptions{Retry: c.client.Retry(), CacheOf: c.client, Stores: c.client.Stores(),
 			UnconditionalWrites: o.UnsafeNoConditionalWrites})

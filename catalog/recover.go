@@ -311,7 +311,7 @@ func (c *Catalog) recoverable(ctx context.Context, meta table.Metadata, name Nam
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	var there Owner
-	err := c.readRecord(ctx, c.vaultFolder(uuid)+"_owner.json", &there)
+	err := c.records.Read(ctx, c.vaultFolder(uuid)+"_owner.json", &there)
 	if errors.Is(err, blobio.ErrNotFound) {
 		return nil, nil
 	}

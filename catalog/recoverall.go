@@ -17,6 +17,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -42,8 +43,8 @@ type namespaceRecord struct {
 // recordName records a table's name, from which RecoverAll takes it. The catalog's own change stands without it.
 func (c *Catalog) recordName(ctx context.Context, t *Table) {
 	c.identityFor(ctx, t.name.Namespace) // of the new namespace: the former one may be dropped
-	note := func() (any, error) { return nameNote{recordVersion, c.nameNow(ctx, t).String()}, nil }
-	if err := c.putVersion(ctx, t.VaultFolder()+gc.NameNotes, note); err != nil {
+	note := func() (any, error) { return nameNote{records.Version, c.nameNow(ctx, t).String()}, nil }
+	if err := c.records.PutVersion(ctx, t.VaultFolder()+gc.NameNotes, note); err != nil {
 		c.opts.Log.Warn("the table's name could not be recorded; table recover --all would restore its former name", "table", t.name.String(), "error", err)
 	}
 }
@@ -72,9 +73,9 @@ func (c *Catalog) namespaceNotes(ctx context.Context, namespace string) string {
 // recordNamespace records a namespace's properties, from which RecoverAll takes them.
 func (c *Catalog) recordNamespace(ctx context.Context, namespace string) {
 	ctx = context.WithoutCancel(ctx)
-	err := c.putVersion(ctx, c.namespaceNotes(ctx, namespace), func() (any, error) {
+	err := c.records.PutVersion(ctx, c.namespaceNotes(ctx, namespace), func() (any, error) {
 		properties, err := c.NamespaceProperties(ctx, namespace)
-		return namespaceRecord{recordVersion, namespace, properties}, err
+		return namespaceRecord{records.Version, namespace, properties}, err
 	})
 	if err != nil {
 		c.opts.Log.Warn("the properties of the namespace could not be recorded; table recover --all would not restore them", "namespace", namespace, "error", err)
@@ -194,7 +195,7 @@ func (c *Catalog) lostTables(ctx context.Context) (map[string]*lostTable, error)
 			switch name {
 			case "_owner.json":
 				t := lostTableOf(lost, uuid)
-				if err := c.readRecord(ctx, info.URL, &t.owner); err != nil {
+				if err := c.records.Read(ctx, info.URL, &t.owner); err != nil {
 					return fmt.Errorf("%s: %w", info.URL, err)
 				}
 			case droppedName:
@@ -355,7 +356,7 @@ func stateNumber(url string) (number int, ok bool) {
 // lastName is the name that a table had last.
 func (c *Catalog) lastName(ctx context.Context, uuid string, t *lostTable) (Name, error) {
 	var renamed nameNote
-	err := c.readLastVersion(ctx, c.vaultFolder(uuid)+gc.NameNotes, &renamed)
+	err := c.records.ReadLast(ctx, c.vaultFolder(uuid)+gc.NameNotes, &renamed)
 	switch {
 	case errors.Is(err, blobio.ErrNotFound) && !t.named:
 		return ParseName(t.owner.Table)
@@ -523,7 +524,7 @@ func (c *Catalog) commitOfJob(ctx context.Context, uuid, job string, s *table.Sn
 			switch run, kind := runOfRecord(info.URL); kind {
 			case closedSuffix:
 				var end JobEnd
-				if err := c.readRecord(ctx, info.URL, &end); err != nil {
+				if err := c.records.Read(ctx, info.URL, &end); err != nil {
 					return unknownCommit, err
 				}
 				if end.Outcome == outcomeCommitted && end.Snapshot == s.SnapshotID {
@@ -613,11 +614,11 @@ func (c *Catalog) recoverNamespaces(ctx context.Context, lost map[string]*lostTa
 			continue
 		}
 		var r namespaceRecord
-		if err := c.readRecord(ctx, info.URL, &r); err != nil {
+		if err := c.records.Read(ctx, info.URL, &r); err != nil {
 			return fmt.Errorf("%s: %w", info.URL, err)
 		}
 		notes := folder + id + "/" + r.Namespace
-		n, _ := versionNumber(info.URL) // 0 for that of an earlier build
+		n, _ := records.VersionNumber(info.URL) // 0 for that of an earlier build
 		if was, ok := numbers[notes]; !ok || n > was {
 			last[notes], numbers[notes] = r, n
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -27,7 +28,7 @@ func endAs(t *testing.T, tbl *Table, job, outcome string, snapshot int64) {
 			t.Fatal(err)
 		}
 	}
-	text, err := json.Marshal(JobEnd{Version: recordVersion, ID: job, Outcome: outcome, Snapshot: snapshot})
+	text, err := json.Marshal(JobEnd{Version: records.Version, ID: job, Outcome: outcome, Snapshot: snapshot})
 	if err == nil {
 		err = tbl.cat.client.Put(ctx, tbl.VaultFolder()+"_jobs/"+job+closedSuffix, text)
 	}

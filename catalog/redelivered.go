@@ -39,7 +39,7 @@ func (t *Table) closeRuns(ctx context.Context, as JobEnd, except string) error {
 			continue
 		}
 		var began JobRecord
-		err := t.cat.readRecord(ctx, folder+run+".json", &began)
+		err := t.cat.records.Read(ctx, folder+run+".json", &began)
 		if errors.Is(err, blobio.ErrNotFound) {
 			continue // forgotten meanwhile
 		}

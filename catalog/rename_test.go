@@ -115,7 +115,7 @@ func TestNameOfTwoRenames(t *testing.T) {
 	}
 	c.recordName(ctx, behind)
 	var note nameNote
-	if err := c.readLastVersion(ctx, tbl.VaultFolder()+gc.NameNotes, &note); err != nil || note.Table != second.String() {
+	if err := c.records.ReadLast(ctx, tbl.VaultFolder()+gc.NameNotes, &note); err != nil || note.Table != second.String() {
 		t.Errorf("recorded: %v, %v", note, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
@@ -37,7 +38,7 @@ const (
 
 // claim decides what may become of the objects of a run; ErrConflict if the opposite was decided before.
 func (j *Job) claim(ctx context.Context, purpose string) error {
-	err := j.table.cat.putRecord(ctx, j.at(claimSuffix), claimRecord{recordVersion, purpose, j.record.Attempt})
+	err := j.table.cat.records.Put(ctx, j.at(claimSuffix), claimRecord{records.Version, purpose, j.record.Attempt})
 	if errors.Is(err, blobio.ErrExists) {
 		return fmt.Errorf("%w: the outputs of job %s were claimed by another process", ErrConflict, j.record.ID)
 	}
@@ -85,7 +86,7 @@ func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *CommitResult
 	j, err := t.openRun(ctx, name)
 	if errors.Is(err, ErrNotFound) {
 		var end JobEnd
-		ended := t.cat.readRecord(ctx, (&Job{table: t, name: name}).at(".closed.json"), &end)
+		ended := t.cat.records.Read(ctx, (&Job{table: t, name: name}).at(".closed.json"), &end)
 		if ended == nil && (end.Outcome == outcomeCommitted || end.Outcome == outcomeDuplicate) {
 			return nil, &CommitResult{SnapshotID: end.Snapshot, Before: true}, nil
 		}
@@ -171,7 +172,7 @@ func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
 	} else if !errors.Is(err, blobio.ErrNotFound) {
 		return nil, err
 	}
-	if err := t.cat.readRecord(ctx, j.at(".json"), &j.record); errors.Is(err, blobio.ErrNotFound) {
+	if err := t.cat.records.Read(ctx, j.at(".json"), &j.record); errors.Is(err, blobio.ErrNotFound) {
 		return nil, fmt.Errorf("job %s: %w", name, ErrNotFound)
 	} else if err != nil {
 		return nil, err

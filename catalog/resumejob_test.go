@@ -13,7 +13,7 @@ func TestDiscardOfWhatWasCommitted(t *testing.T) {
 	old := g.load(g.open(nil, nil))
 	j := rebuildAll(t, tbl)
 	// Killed between the commit and the end of the record.
-	if err := tbl.cat.putRecord(ctx, j.at(".json"), j.record); err != nil {
+	if err := tbl.cat.records.Put(ctx, j.at(".json"), j.record); err != nil {
 		t.Fatal(err)
 	}
 	if err := old.DiscardJob(ctx, j.Name()); err != nil {

@@ -328,7 +328,7 @@ func (g *ground) rowsAre(c *Catalog, ledger []int64) {
 				g.t.Fatal(err)
 			}
 			if len(info.URL) > len(droppedName) && info.URL[len(info.URL)-len(droppedName):] == droppedName {
-				if err := c.readRecord(ctx, info.URL, &record); err != nil {
+				if err := c.records.Read(ctx, info.URL, &record); err != nil {
 					g.t.Fatal(err)
 				}
 			}

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,10 +11,8 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 )
-
-// controlLimit bounds what is read of an owner, job or drop record.
-const controlLimit = 16 << 20
 
 // VaultFolder is the folder of the table's shards, with its trailing slash.
 func (t *Table) VaultFolder() string { return t.cat.vaultFolder(t.UUID()) }
@@ -39,9 +36,6 @@ type Owner struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// recordVersion is the version of all records in a vault folder.
-const recordVersion = 1
-
 // claimVault is claim for a change of no snapshot.
 func (t *Table) claimVault(ctx context.Context) error { return t.claim(ctx, nil) }
 
@@ -55,7 +49,7 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 	eachErr := t.cat.client.EachUpTo(ctx, 3, 3, func(ctx context.Context, client *blobio.Client, i int) error {
 		switch {
 		case i == 0:
-			err = t.cat.readRecordBy(ctx, client, at, &there)
+			err = records.New(client).Read(ctx, at, &there)
 		case i == 1:
 			_, dropped = client.Stat(ctx, t.VaultFolder()+droppedName)
 		case base != nil && base.ManifestList != "":
@@ -79,18 +73,18 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 			}
 		}
 		mine := Owner{
-			Version: recordVersion, Catalog: t.cat.identity, CatalogID: t.cat.identityFor(ctx, t.name.Namespace), TableUUID: t.UUID(), Table: t.name.String(),
+			Version: records.Version, Catalog: t.cat.identity, CatalogID: t.cat.identityFor(ctx, t.name.Namespace), TableUUID: t.UUID(), Table: t.name.String(),
 			Created: t.cat.opts.Now().UTC(), Unconditional: !conditional, Unchecked: !t.cat.checksChecksums(ctx),
 		}
 		t.cat.distrust(mine.Unchecked)
-		err = t.cat.putRecord(ctx, at, mine)
+		err = t.cat.records.Put(ctx, at, mine)
 		if err == nil {
 			t.cat.claimed.Store(t.UUID(), true)
 		}
 		if err == nil || !errors.Is(err, blobio.ErrExists) {
 			return err
 		}
-		err = t.cat.readRecord(ctx, at, &there)
+		err = t.cat.records.Read(ctx, at, &there)
 	}
 	if err != nil {
 		return fmt.Errorf("vault of table %s: %w", t.name, err)
@@ -114,54 +108,6 @@ func (t *Table) claim(ctx context.Context, base *table.Snapshot) error {
 func (t *Table) claimedBefore() bool {
 	_, before := t.cat.claimed.Load(t.UUID())
 	return before
-}
-
-// putRecord writes a record that others go by, and reads it back: it states whose a folder is, what may not be deleted,
-// or what may.
-func (c *Catalog) putRecord(ctx context.Context, at string, record any) error {
-	text, err := recordText(record)
-	if err != nil {
-		return err
-	}
-	return c.client.PutReadBack(ctx, at, text)
-}
-
-// putNote writes a record without which nothing is lost: the end of a job or of a lease.
-func (c *Catalog) putNote(ctx context.Context, at string, record any) error {
-	text, err := recordText(record)
-	if err != nil {
-		return err
-	}
-	return c.client.Put(ctx, at, text)
-}
-
-func recordText(record any) ([]byte, error) {
-	text, err := json.MarshalIndent(record, "", "  ")
-	return append(text, '\n'), err
-}
-
-// readRecord reads a record; one of a later version is refused, for what it states may matter.
-func (c *Catalog) readRecord(ctx context.Context, at string, record any) error {
-	return c.readRecordBy(ctx, c.client, at, record)
-}
-
-// readRecordBy is readRecord by a view of the client.
-func (c *Catalog) readRecordBy(ctx context.Context, client *blobio.Client, at string, record any) error {
-	text, _, err := client.ReadAll(ctx, at, controlLimit)
-	if err != nil {
-		return err
-	}
-	var version struct{ Version int }
-	if err := json.Unmarshal(text, &version); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	if version.Version > recordVersion {
-		return fmt.Errorf("%w: %s is of version %d, this program supports %d", ErrUnsafe, at, version.Version, recordVersion)
-	}
-	if err := json.Unmarshal(text, record); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	return nil
 }
 
 // owns reports whether an object lies in the table's own vault folder.

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"maps"
-	"strconv"
 	"testing"
 
 	"github.com/apache/iceberg-go"
@@ -52,7 +51,7 @@ func TestNamespaceRecordsOfTwoWriters(t *testing.T) {
 		t.Fatal(want, err)
 	}
 	var r namespaceRecord
-	if err := first.readLastVersion(ctx, first.namespaceNotes(ctx, "default"), &r); err != nil || !maps.Equal(r.Properties, want) {
+	if err := first.records.ReadLast(ctx, first.namespaceNotes(ctx, "default"), &r); err != nil || !maps.Equal(r.Properties, want) {
 		t.Errorf("recorded: %v %v, want %v", r.Properties, err, want)
 	}
 }
@@ -96,42 +95,5 @@ func TestKilledWhileNotesAreReplaced(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestLeftVersions: versions that a killed writer could not delete do not count, and the next writer deletes them and what an earlier build wrote.
-func TestLeftVersions(t *testing.T) {
-	ctx := context.Background()
-	g := newGround(t)
-	c := g.over(nil, Options{})
-	notes := g.create(c).VaultFolder() + gc.NameNotes
-	read := func() string {
-		t.Helper()
-		var r nameNote
-		if err := c.readLastVersion(ctx, notes, &r); err != nil {
-			t.Fatal(err)
-		}
-		return r.Table
-	}
-	for n, at := range []string{notes + ".json", versionAt(notes, 1), versionAt(notes, 2)} {
-		state := strconv.Itoa(n)
-		if err := c.putNote(ctx, at, nameNote{recordVersion, state}); err != nil {
-			t.Fatal(err)
-		}
-		if got := read(); got != state {
-			t.Errorf("%s, want %s", got, state)
-		}
-	}
-	if err := c.putVersion(ctx, notes, func() (any, error) { return nameNote{recordVersion, "next"}, nil }); err != nil || read() != "next" {
-		t.Fatal(err, read())
-	}
-	left := 0
-	for _, err := range c.client.List(ctx, notes) {
-		if left++; err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left != 1 {
-		t.Errorf("%d objects", left)
 	}
 }

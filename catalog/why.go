@@ -64,7 +64,7 @@ func (c *Catalog) TableOf(ctx context.Context, url string) (*Table, error) {
 		return nil, fmt.Errorf("%s: %w: it is in no table's vault or metadata folder", url, ErrNotFound)
 	}
 	var owner Owner
-	if err := c.readRecord(ctx, c.vaultFolder(id)+"_owner.json", &owner); err != nil {
+	if err := c.records.Read(ctx, c.vaultFolder(id)+"_owner.json", &owner); err != nil {
 		return nil, fmt.Errorf("%s: %w: no table of this catalog owns it", url, ErrNotFound)
 	}
 	return nil, fmt.Errorf("%s: %w in this catalog; it belongs to table %s of catalog %s", url, ErrNotFound, owner.Table, owner.Catalog)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -106,14 +107,14 @@ func (t *Table) writeRun(ctx context.Context, src RecordSource, project *project
 		return nil, err
 	}
 	out.IndexBytes = w.indexBytes
-	record := writtenRecord{Version: recordVersion, Part: part, Shards: []writtenShard{}, IndexBytes: w.indexBytes}
+	record := writtenRecord{Version: records.Version, Part: part, Shards: []writtenShard{}, IndexBytes: w.indexBytes}
 	for _, e := range entries {
 		out.Shards, out.Bytes = out.Shards+1, out.Bytes+e.StoredBytes
 		record.Shards = append(record.Shards, writtenShard{
 			URL: e.Path, RootBytes: e.RootBytes, Rows: e.Records, SpecID: e.SpecID, Partition: w.partitions[e.Path], SortOrderID: e.SortOrderID,
 		})
 	}
-	if err := t.cat.putRecord(ctx, w.job.at(writtenSuffix), record); err != nil {
+	if err := t.cat.records.Put(ctx, w.job.at(writtenSuffix), record); err != nil {
 		return nil, fmt.Errorf("job %s: %w", w.job.ID(), err)
 	}
 	// Who discarded the run while it wrote has not seen all that it wrote.

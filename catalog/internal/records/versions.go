@@ -1,4 +1,4 @@
-package catalog
+package records
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 )
 
 // A note that changes has versions: objects <notes>/<number>.json, of which the highest number counts. Objects are created and never
@@ -20,9 +21,9 @@ import (
 // versionAttempts is how often a note is written beside other writers.
 const versionAttempts = 5
 
-// putVersion writes a version of a note and deletes those before it. record reads what the note states, after the number was
+// PutVersion writes a version of a note and deletes those before it. record reads what the note states, after the number was
 // chosen: so a version states nothing older than the one before does.
-func (c *Catalog) putVersion(ctx context.Context, notes string, record func() (any, error)) error {
+func (c Client) PutVersion(ctx context.Context, notes string, record func() (any, error)) error {
 	for n := range versionAttempts {
 		numbers, err := c.versions(ctx, notes)
 		if err != nil {
@@ -33,7 +34,7 @@ func (c *Catalog) putVersion(ctx context.Context, notes string, record func() (a
 		if err != nil {
 			return err
 		}
-		err = c.putNote(ctx, versionAt(notes, next), r)
+		err = c.PutNote(ctx, versionAt(notes, next), r)
 		if err == nil {
 			numbers, err = c.versions(ctx, notes) // the list before may have been stale
 		}
@@ -47,11 +48,11 @@ func (c *Catalog) putVersion(ctx context.Context, notes string, record func() (a
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w: other processes keep writing it", notes, ErrConflict)
+	return fmt.Errorf("%s: %w: other processes keep writing it", notes, caterr.ErrConflict)
 }
 
-// readLastVersion reads the version of a note that counts. It reads once more if that was replaced meanwhile.
-func (c *Catalog) readLastVersion(ctx context.Context, notes string, record any) error {
+// ReadLast reads the version of a note that counts. It reads once more if that was replaced meanwhile.
+func (c Client) ReadLast(ctx context.Context, notes string, record any) error {
 	for n := 1; ; n++ {
 		numbers, err := c.versions(ctx, notes)
 		if err != nil {
@@ -61,14 +62,14 @@ func (c *Catalog) readLastVersion(ctx context.Context, notes string, record any)
 		if len(numbers) > 0 {
 			at = versionAt(notes, last(numbers))
 		}
-		if err = c.readRecord(ctx, at, record); !errors.Is(err, blobio.ErrNotFound) || n == versionAttempts || len(numbers) == 0 {
+		if err = c.Read(ctx, at, record); !errors.Is(err, blobio.ErrNotFound) || n == versionAttempts || len(numbers) == 0 {
 			return err
 		}
 	}
 }
 
-// deleteVersions deletes a note.
-func (c *Catalog) deleteVersions(ctx context.Context, notes string) error {
+// DeleteVersions deletes a note.
+func (c Client) DeleteVersions(ctx context.Context, notes string) error {
 	numbers, err := c.versions(ctx, notes)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (c *Catalog) deleteVersions(ctx context.Context, notes string) error {
 }
 
 // deleteBelow deletes the versions below a number, and the note of an earlier build.
-func (c *Catalog) deleteBelow(ctx context.Context, notes string, numbers []int, limit int) error {
+func (c Client) deleteBelow(ctx context.Context, notes string, numbers []int, limit int) error {
 	urls := []string{notes + ".json"}
 	for _, n := range numbers {
 		if n < limit {
@@ -93,12 +94,12 @@ func (c *Catalog) deleteBelow(ctx context.Context, notes string, numbers []int, 
 }
 
 // versions lists the numbers of a note's versions.
-func (c *Catalog) versions(ctx context.Context, notes string) (numbers []int, err error) {
+func (c Client) versions(ctx context.Context, notes string) (numbers []int, err error) {
 	for info, err := range c.client.List(ctx, notes+"/") {
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", notes, err)
 		}
-		if n, ok := versionNumber(info.URL); ok {
+		if n, ok := VersionNumber(info.URL); ok {
 			numbers = append(numbers, n)
 		}
 	}
@@ -110,8 +111,8 @@ func last(numbers []int) int { return slices.Max(append(numbers, 0)) }
 
 func versionAt(notes string, number int) string { return fmt.Sprintf("%s/%08d.json", notes, number) }
 
-// versionNumber is the number in the URL of a version.
-func versionNumber(url string) (int, bool) {
+// VersionNumber is the number in the URL of a version.
+func VersionNumber(url string) (int, bool) {
 	name, ok := strings.CutSuffix(path.Base(url), ".json")
 	n, err := strconv.Atoi(name)
 	return n, ok && err == nil && len(name) >= 8 && n > 0
