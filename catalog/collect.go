@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/lease"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
@@ -123,12 +124,12 @@ func (t *Table) Collect(ctx context.Context, o CollectOptions) (*CollectResult, 
 	}
 	c := &collector{table: t, o: o, now: t.cat.opts.Now()}
 	if o.Execute {
-		lease, err := t.takeLease(ctx, collectLease)
+		l, err := t.leases().Take(ctx, lease.Collect)
 		if err != nil {
 			return nil, err
 		}
-		defer lease.release(ctx)
-		c.now, c.run = lease.taken, lease.token
+		defer l.Release(ctx)
+		c.now, c.run = l.Taken, l.Token
 	}
 	return c.collect(ctx)
 }

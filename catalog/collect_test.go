@@ -19,6 +19,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog/internal/lease"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -290,12 +291,12 @@ func TestCollectRefuses(t *testing.T) {
 	refuses(CollectOptions{MinAge: time.Hour}, ErrUnsafe)
 	refuses(CollectOptions{MaxDeleteRatio: 2}, ErrInvalid)
 
-	held, err := tbl.takeLease(ctx, collectLease)
+	held, err := tbl.leases().Take(ctx, lease.Collect)
 	if err != nil {
 		t.Fatal(err)
 	}
 	refuses(CollectOptions{Execute: true, MaxDeleteRatio: 1}, ErrConflict)
-	held.release(ctx)
+	held.Release(ctx)
 
 	var root string
 	for e, err := range tbl.Entries(ctx, At{}) {

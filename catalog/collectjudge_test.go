@@ -188,44 +188,6 @@ func TestRecordsOfCollections(t *testing.T) {
 	}
 }
 
-// TestLeaseRecords: objects in the folder whose names are no lease's hide none, and a released lease leaves neither its own renewals nor what was
-// before it.
-func TestLeaseRecords(t *testing.T) {
-	ctx := context.Background()
-	g := newTimed(t)
-	c := g.catalog(nil)
-	tbl := g.create(c)
-	ingest(t, tbl, IngestOptions{}, rows(0, 5))
-	for _, name := range []string{"-.json", "-=notes.json", "-notes.json"} {
-		if err := tbl.cat.client.Put(ctx, tbl.gcFolder()+compactLease+name, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for round := range 2 {
-		l, err := tbl.takeLease(ctx, compactLease)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tbl.takeLease(ctx, compactLease); !errors.Is(err, ErrConflict) {
-			t.Errorf("round %d: a second lease: %v", round, err)
-		}
-		for range 3 {
-			if err := l.renew(ctx); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := l.check(ctx); err != nil {
-			t.Error(err)
-		}
-		l.release(ctx)
-		for _, name := range objectsBelow(t, c, tbl.gcFolder()) {
-			if strings.Contains(name, "renewed") || round > 0 && strings.Contains(name, fmt.Sprintf("%08d", round)) {
-				t.Errorf("round %d: left %s", round, name)
-			}
-		}
-	}
-}
-
 // TestDroppedAmongBegun: a table whose collection has begun hides none that comes after it.
 func TestDroppedAmongBegun(t *testing.T) {
 	ctx := context.Background()

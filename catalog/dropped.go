@@ -13,6 +13,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/lease"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
@@ -166,13 +167,13 @@ func (c *Catalog) collectDropped(ctx context.Context, d *DroppedTable, o Collect
 	x := &collector{table: t, o: o, now: c.opts.Now()}
 	x.plan = &CollectResult{Table: d.Table, Dropped: true, Vault: t.VaultFolder(), DryRun: !o.Execute, Kept: map[string]Kept{}, Mark: []Garbage{}, Delete: []Garbage{}}
 	if o.Execute {
-		lease, leaseErr := t.takeLease(ctx, collectLease)
+		l, leaseErr := t.leases().Take(ctx, lease.Collect)
 		if leaseErr != nil {
 			return x.plan, leaseErr
 		}
-		x.now = lease.taken
+		x.now = l.Taken
 		err = x.runDropped(ctx, d)
-		lease.release(ctx) // before its own records go
+		l.Release(ctx) // before its own records go
 	} else {
 		err = x.planDropped(ctx, d)
 	}

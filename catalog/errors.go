@@ -28,6 +28,8 @@ var (
 	ErrInvalid = caterr.ErrInvalid
 	// ErrUnreachable: the catalog's server is away. It may come back.
 	ErrUnreachable = caterr.ErrUnreachable
+	// ErrLeaseLost: another process has taken over what this one held a lease for. Nothing was committed by this one.
+	ErrLeaseLost = caterr.ErrLeaseLost
 )
 
 // translate gives iceberg-go's errors this package's classes.

@@ -9,6 +9,7 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/lease"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -49,29 +50,29 @@ func TestKilledWhileRenewing(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			l, err := killed.takeLease(ctx, compactLease)
+			l, err := killed.leases().Take(ctx, lease.Compact)
 			if err != nil {
 				return err
 			}
-			g.clock.Advance(compactLeaseTime - time.Second)
-			if err := l.renew(ctx); err != nil {
+			g.clock.Advance(lease.Compact.Time() - time.Second)
+			if err := l.Renew(ctx); err != nil {
 				return err
 			}
 			j, entries, err := beginRebuild(ctx, killed)
 			if err != nil {
 				return err
 			}
-			g.clock.Advance(compactLeaseTime - time.Second)
-			if err := l.renew(ctx); err != nil {
+			g.clock.Advance(lease.Compact.Time() - time.Second)
+			if err := l.Renew(ctx); err != nil {
 				return err
 			}
-			if err := l.check(ctx); err != nil {
+			if err := l.Check(ctx); err != nil {
 				return err
 			}
 			if _, err := j.Replace(ctx, j.Inputs(), entries); err != nil {
 				return err
 			}
-			l.release(ctx)
+			l.Release(ctx)
 			return nil
 		}()
 		other := g.load(g.catalog(nil))
@@ -79,23 +80,23 @@ func TestKilledWhileRenewing(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		l, err := other.takeLease(ctx, compactLease)
+		l, err := other.leases().Take(ctx, lease.Compact)
 		if errors.Is(err, ErrConflict) != (holder != "") { // each sign of life was given within its time
 			t.Errorf("held by %q: %v", holder, err)
 		}
 		if errors.Is(err, ErrConflict) {
 			waited++
-			g.clock.Advance(compactLeaseTime)
-			l, err = other.takeLease(ctx, compactLease)
+			g.clock.Advance(lease.Compact.Time())
+			l, err = other.leases().Take(ctx, lease.Compact)
 		}
 		if err != nil {
 			return err
 		}
 		rebuildAll(t, other)
-		if err := l.check(ctx); err != nil {
+		if err := l.Check(ctx); err != nil {
 			return err
 		}
-		l.release(ctx)
+		l.Release(ctx)
 		verifyAll(t, other)
 		if n := counted(t, other); n != 10 {
 			t.Errorf("%d rows", n)
@@ -135,7 +136,7 @@ func TestCommitAnsweredAfterTheLease(t *testing.T) {
 	commits := &slowCommits{Catalog: slow.ice}
 	slow.ice = commits
 	mine := g.load(slow)
-	l, err := mine.takeLease(ctx, compactLease)
+	l, err := mine.leases().Take(ctx, lease.Compact)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,25 +146,25 @@ func TestCommitAnsweredAfterTheLease(t *testing.T) {
 	}
 	taken := false
 	commits.between = func() {
-		g.clock.Advance(compactLeaseTime)
+		g.clock.Advance(lease.Compact.Time())
 		other := g.load(g.catalog(nil))
-		theirs, err := other.takeLease(ctx, compactLease)
+		theirs, err := other.leases().Take(ctx, lease.Compact)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		rebuildAll(t, other)
-		theirs.release(ctx)
+		theirs.Release(ctx)
 		taken = true
 	}
 	done, err := j.Replace(ctx, j.Inputs(), entries)
 	if err != nil || !taken {
 		t.Fatalf("%+v, %v; taken over: %v", done, err, taken)
 	}
-	if err := l.check(ctx); !errors.Is(err, ErrLeaseLost) {
+	if err := l.Check(ctx); !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("the lease that was taken over: %v", err)
 	}
-	l.release(ctx)
+	l.Release(ctx)
 	last := g.load(g.catalog(nil))
 	if last.ice.Metadata().SnapshotByID(done.SnapshotID) == nil || last.Head() == done.SnapshotID {
 		t.Errorf("snapshot %d, the head is %d", done.SnapshotID, last.Head())

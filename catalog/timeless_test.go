@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog/internal/lease"
 	"github.com/shardcat/shardcat/internal/testkit/fakeclock"
 )
 
@@ -50,28 +51,28 @@ func TestLeaseOfUnknownAgeHolds(t *testing.T) {
 			c, b := timelessCatalog(t, g)
 			b.hide, b.at = "_gc/lease-", at
 			tbl := g.create(c)
-			held, err := tbl.takeLease(ctx, compactLease)
+			held, err := tbl.leases().Take(ctx, lease.Compact)
 			if err != nil {
 				t.Fatal(err)
 			}
-			g.clock.Advance(compactLeaseTime - time.Second)
-			if _, err := tbl.takeLease(ctx, compactLease); !errors.Is(err, ErrConflict) {
+			g.clock.Advance(lease.Compact.Time() - time.Second)
+			if _, err := tbl.leases().Take(ctx, lease.Compact); !errors.Is(err, ErrConflict) {
 				t.Errorf("while the lease is held: %v, want ErrConflict", err)
 			}
-			if err := held.renew(ctx); err != nil {
+			if err := held.Renew(ctx); err != nil {
 				t.Fatal(err)
 			}
-			g.clock.Advance(compactLeaseTime - time.Second)
-			if _, err := tbl.takeLease(ctx, compactLease); !errors.Is(err, ErrConflict) {
+			g.clock.Advance(lease.Compact.Time() - time.Second)
+			if _, err := tbl.leases().Take(ctx, lease.Compact); !errors.Is(err, ErrConflict) {
 				t.Errorf("while the renewed lease is held: %v, want ErrConflict", err)
 			}
 			g.clock.Advance(2 * time.Second)
-			next, err := tbl.takeLease(ctx, compactLease)
+			next, err := tbl.leases().Take(ctx, lease.Compact)
 			if err != nil {
 				t.Fatalf("after its end: %v", err)
 			}
-			next.release(ctx)
-			if _, err := tbl.takeLease(ctx, compactLease); err != nil {
+			next.Release(ctx)
+			if _, err := tbl.leases().Take(ctx, lease.Compact); err != nil {
 				t.Errorf("after its release: %v", err)
 			}
 		})

@@ -20,4 +20,6 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 	// ErrUnreachable: the catalog's server is away. It may come back.
 	ErrUnreachable = errors.New("the catalog is unreachable")
+	// ErrLeaseLost: another process has taken over what this one held a lease for. Nothing was committed by this one.
+	ErrLeaseLost = errors.New("the lease was taken over")
 )
