@@ -126,18 +126,13 @@ func (c *Catalog) settleDrop(ctx context.Context, t *Table, why error) error {
 	return nil
 }
 
-// nameOf finds the table of a UUID, nil if the catalog shows none. As registeredNow, it searches for some seconds where a server reports tables as
-// missing that it lists: the table may be one of them.
-func (c *Catalog) nameOf(ctx context.Context, uuid string) (*Name, error) {
-	for n := 1; ; n++ {
-		name, missing, err := c.findUUID(ctx, uuid)
-		if name != nil || err != nil || !missing || n > maxReloads || c.sql != nil {
-			return name, err
-		}
-		if err := backoff.Wait(ctx, missingPause); err != nil {
-			return nil, err
-		}
-	}
+// nameOf finds the table of a UUID, nil if the catalog shows none. Where a server reports tables as missing that it lists, the table may be one of them.
+func (c *Catalog) nameOf(ctx context.Context, uuid string) (name *Name, err error) {
+	err = whileMissing(ctx, func() (missing bool, err error) {
+		name, missing, err = c.findUUID(ctx, uuid)
+		return missing && c.sql == nil, err
+	})
+	return name, err
 }
 
 // findUUID is one look of nameOf; missing: a table is listed and not loaded.

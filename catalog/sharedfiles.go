@@ -82,20 +82,28 @@ func (c *Catalog) registered(ctx context.Context) ([]gc.Registered, error) {
 	return out, nil
 }
 
-// registeredNow is registered with no listing of before, for a deletion that nothing takes back. A catalog that reports a table as missing which it lists
-// is requested again, for some seconds: a failover may show none. What is still missing then is left out: some catalogs
-// list tables of other formats, which they do not load.
-func (c *Catalog) registeredNow(ctx context.Context) ([]gc.Registered, error) {
+// registeredNow is registered with no listing of before, for a deletion that nothing takes back.
+func (c *Catalog) registeredNow(ctx context.Context) (out []gc.Registered, err error) {
 	if c.sql != nil {
 		return c.registered(ctx)
 	}
+	err = whileMissing(ctx, func() (missing bool, err error) {
+		out, missing, err = c.loadRegistered(ctx)
+		return missing, err
+	})
+	return out, err
+}
+
+// whileMissing repeats a look at a catalog that reports tables as missing which it lists, for some seconds: a failover may show none. What is still missing
+// then is left out: some catalogs list tables of other formats, which they do not load.
+func whileMissing(ctx context.Context, look func() (missing bool, err error)) error {
 	for n := 1; ; n++ {
-		out, missing, err := c.loadRegistered(ctx)
-		if err != nil || len(missing) == 0 || n > maxReloads {
-			return out, err
+		missing, err := look()
+		if err != nil || !missing || n > maxReloads {
+			return err
 		}
 		if err := backoff.Wait(ctx, missingPause); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -103,11 +111,11 @@ func (c *Catalog) registeredNow(ctx context.Context) ([]gc.Registered, error) {
 // missingPause is the pause before tables are loaded again that the catalog lists and reports as missing; a variable for tests.
 var missingPause = time.Second
 
-// loadRegistered lists the tables of a catalog by loading each; missing are those that it lists and does not load.
-func (c *Catalog) loadRegistered(ctx context.Context) (out []gc.Registered, missing []Name, err error) {
+// loadRegistered lists the tables of a catalog by loading each; missing: there are some that it lists and does not load.
+func (c *Catalog) loadRegistered(ctx context.Context) (out []gc.Registered, missing bool, err error) {
 	names, err := c.allTables(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, false, err
 	}
 	out = make([]gc.Registered, len(names))
 	err = c.metadata.EachUpTo(ctx, listWorkers, len(names), func(ctx context.Context, _ *blobio.Client, i int) error {
@@ -123,14 +131,10 @@ func (c *Catalog) loadRegistered(ctx context.Context) (out []gc.Registered, miss
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, false, err
 	}
-	for i := range out {
-		if out[i].Name == "" {
-			missing = append(missing, names[i])
-		}
-	}
-	return slices.DeleteFunc(out, func(r gc.Registered) bool { return r.Name == "" }), missing, nil
+	out = slices.DeleteFunc(out, func(r gc.Registered) bool { return r.Name == "" })
+	return out, len(out) < len(names), nil
 }
 
 // fresh is the last listing that loaded every table, nil if another one is due.

@@ -56,7 +56,7 @@ func TestFailingSince(t *testing.T) {
 	}
 }
 
-// TestDroppedTablesAreCollectedOnSchedule: at once, and then at each time of the schedule. What fails is logged, and is no failure of a service that is being stopped.
+// TestDroppedTablesAreCollectedOnSchedule: at once, and then at each time of the schedule. A failure is logged, except where the service is being stopped.
 func TestDroppedTablesAreCollectedOnSchedule(t *testing.T) {
 	g, log := newGround(t), &lines{}
 	now := time.Now().Truncate(24 * time.Hour).Add(12 * time.Hour)

@@ -75,7 +75,7 @@ func Bind(e Expr, s *schema.Schema) (*Bound, error) {
 }
 
 // Adapt ties the expression to another schema, in which its fields have other paths: paths[i] is there the path of Paths()[i]. Literals are not
-// read again, so every field must have the same type there; else, or if there is no such field, the result is false.
+// read again, so the result is false if a field is missing there or has another type.
 func (b *Bound) Adapt(s *schema.Schema, paths []Path) (*Bound, bool) {
 	there := newBinder(s)
 	fields, names := map[*boundField]*boundField{}, map[string]Path{}

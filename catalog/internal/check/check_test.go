@@ -44,7 +44,7 @@ func TestSummaryFaults(t *testing.T) {
 	}
 }
 
-// TestEntryFaults: an entry that states other counts or bounds than its shard. What it does not know is no fault, nor is a column that was dropped.
+// TestEntryFaults: an entry that states other counts or bounds than its shard. Unknown counts are not faults, nor are columns that were dropped.
 func TestEntryFaults(t *testing.T) {
 	column := manifest.Column{Values: 5, Nulls: 1, NaNs: 0, Lower: []byte{1}, Upper: []byte{9}}
 	shard := func() *manifest.Entry {

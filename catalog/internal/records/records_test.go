@@ -69,7 +69,7 @@ func TestRecordsAreCreated(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: a record of a later version, text that is no record, and a missing one. The current version and those before it are read.
+// TestReadRefuses: a record of a later version, malformed text, and a missing record. The current version and those before it are read.
 func TestReadRefuses(t *testing.T) {
 	c := newClient(t)
 	later := strconv.Itoa(Version + 1)
