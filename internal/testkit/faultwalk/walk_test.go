@@ -266,8 +266,10 @@ func (w *walker) settled(t *testing.T, s step, r *session, err error) {
 	w.again[form] = !t.Failed()
 }
 
-// whole walks all pairs of the walker's commands and faults to their ends.
-func (w *walker) whole(t *testing.T) {
+// whole walks all pairs of the walker's commands and faults to their ends, at each request or, of a stride of more, some.
+func (w *walker) whole(t *testing.T, stride int) {
+	number, _ := seed.Of(t)
+	random := rand.New(rand.NewPCG(number, 1))
 	for i := range w.commands {
 		c := &w.commands[i]
 		for k := range w.world.store.faults {
@@ -276,7 +278,7 @@ func (w *walker) whole(t *testing.T) {
 				continue
 			}
 			t.Run(c.name+"/"+f.name, func(t *testing.T) {
-				for n := 1; w.take(t, step{c, f, n}); n++ {
+				for n := 1 + random.IntN(stride); w.take(t, step{c, f, n}); n += stride {
 				}
 			})
 		}
@@ -366,18 +368,19 @@ const walkedTogether = 6
 // work, so -parallel should let all commands of all stores begin.
 func TestWalk(t *testing.T) {
 	for i, at := range []struct {
-		name  string
-		open  func(t *testing.T) *store
-		steps int // of a sample
+		name   string
+		open   func(t *testing.T) *store
+		steps  int // of a sample
+		stride int // of a whole walk
 	}{
-		{"mem", memStore, 120},
-		{"catalog", catalogStore, 160},
-		{"postgres", postgresStore, 40},
-		{"rest", restStore, 40},
-		{"file", fileStore, 60},
-		{"s3", func(t *testing.T) *store { return serverStore(t, "s3") }, 51},
-		{"azure", func(t *testing.T) *store { return serverStore(t, "azure") }, 20},
-		{"gcs", func(t *testing.T) *store { return serverStore(t, "gcs") }, 20},
+		{"mem", memStore, 120, 1},
+		{"catalog", catalogStore, 160, 1},
+		{"postgres", postgresStore, 40, 1},
+		{"rest", restStore, 40, 1},
+		{"file", fileStore, 60, 1},
+		{"s3", func(t *testing.T) *store { return serverStore(t, "s3") }, 51, 1},
+		{"azure", func(t *testing.T) *store { return serverStore(t, "azure") }, 20, 3},
+		{"gcs", func(t *testing.T) *store { return serverStore(t, "gcs") }, 20, 3},
 	} {
 		t.Run(at.name, func(t *testing.T) {
 			t.Parallel()
@@ -391,7 +394,7 @@ func TestWalk(t *testing.T) {
 					t.Errorf("only %d of %d runs met their fault", w.struck, w.steps)
 				}
 			case at.name == "rest": // whose server has one namespace for the walk
-				newWalker(t, at.open(t)).whole(t)
+				newWalker(t, at.open(t)).whole(t, at.stride)
 			default:
 				slots := make(chan struct{}, walkedTogether)
 				for i := range commands {
@@ -402,7 +405,7 @@ func TestWalk(t *testing.T) {
 							defer func() { <-slots }()
 							w := newWalker(t, at.open(t))
 							w.commands = commands[i : i+1]
-							w.whole(t)
+							w.whole(t, at.stride)
 						})
 					}
 				}
