@@ -602,6 +602,15 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// policyOf reads the policy that a table's own properties give.
+func policyOf(properties map[string]string) (Policy, error) {
+	e, err := Resolve([]Level{{"table", settingsOf(properties)}})
+	if err != nil {
+		return Policy{}, err
+	}
+	return e.Policy, nil
+}
+
 func TestPolicyOf(t *testing.T) {
 	p, err := policyOf(map[string]string{
 		"shardcat.compaction.target-size": "512MiB", "shardcat.compaction.max-rows": "5M", "shardcat.compaction.min-inputs": "4",

@@ -98,9 +98,6 @@ func (j *Job) Name() string {
 	return j.run.Name()
 }
 
-// Step is the next step to be done.
-func (j *Job) Step() Step { return j.step }
-
 // Write creates the job's objects. A concatenation that the inputs' schemas don't allow becomes a rebuild, with a record of
 // its own, if the policy allows one; else it is ErrNeedsRebuild.
 func (j *Job) Write(ctx context.Context) error {

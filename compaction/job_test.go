@@ -145,8 +145,8 @@ func TestDeliveredAgain(t *testing.T) {
 		}
 		written := objectsOf(t, g.load(nil))
 		second := begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
-		if second.Step() != stepReadBack {
-			t.Fatalf("the second delivery is at %q", second.Step())
+		if second.step != stepReadBack {
+			t.Fatalf("the second delivery is at %q", second.step)
 		}
 		for i, j := range []*Job{second, first} {
 			if err := errors.Join(j.Write(ctx), j.ReadBack(ctx)); err != nil {
@@ -172,8 +172,8 @@ func TestDeliveredAgainUnwritten(t *testing.T) {
 		before := contents(t, g.load(nil))
 		begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
 		second := begun(t, g.load(nil), modeOf(t), policy, Options{JobID: "again"})
-		if second.Step() != stepWrite {
-			t.Fatalf("the second delivery is at %q", second.Step())
+		if second.step != stepWrite {
+			t.Fatalf("the second delivery is at %q", second.step)
 		}
 		if err := errors.Join(second.Write(ctx), second.ReadBack(ctx)); err != nil {
 			t.Fatal(err)

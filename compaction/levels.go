@@ -191,15 +191,6 @@ func described(settings []setting) []Setting {
 	return out
 }
 
-// policyOf reads the policy that a table's own properties give.
-func policyOf(properties map[string]string) (Policy, error) {
-	e, err := Resolve([]Level{{"table", settingsOf(properties)}})
-	if err != nil {
-		return Policy{}, err
-	}
-	return e.Policy, nil
-}
-
 // CheckProperties checks all settings among the properties of a table or a namespace: ErrPolicy.
 func CheckProperties(properties map[string]string) error {
 	return Level{"settings", settingsOf(properties)}.Check()

@@ -6,9 +6,6 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/apache/arrow-go/v18/arrow/decimal128"
-	"github.com/apache/iceberg-go"
-
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -224,6 +221,3 @@ func bigEndian(u uint64) []byte {
 	}
 	return b
 }
-
-// decimalOf is u as the value of a decimal(20,0).
-func decimalOf(u uint64) iceberg.Decimal { return iceberg.Decimal{Val: decimal128.FromU64(u)} }

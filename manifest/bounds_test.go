@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -122,3 +123,6 @@ func TestBoundValues(t *testing.T) {
 		}
 	}
 }
+
+// decimalOf is u as the value of a decimal(20,0).
+func decimalOf(u uint64) iceberg.Decimal { return iceberg.Decimal{Val: decimal128.FromU64(u)} }

@@ -1,10 +1,6 @@
 package meta
 
-import (
-	"github.com/zeebo/xxh3"
-
-	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
-)
+import "github.com/shardcat/shardcat/shardfmt/internal/metapb"
 
 // PropertyObjects is the custom property of a stripe that protects what the wire leaves without a checksum (block
 // maps, length prefixes, padding): a list of one struct for each byte range that the stripe's buffers lie in, with
@@ -22,11 +18,6 @@ type ObjectSum struct {
 	Ref *metapb.DataRef
 	// Sum is the XXH3-64 of the range.
 	Sum uint64
-}
-
-// newObjectSum sums data, which lies at start of the object that url names.
-func newObjectSum(url string, start uint64, data []byte) ObjectSum {
-	return ObjectSum{Ref: NewRef(url, start, start+uint64(len(data))), Sum: xxh3.Hash(data)}
 }
 
 // ObjectSumsValue is the value of PropertyObjects.

@@ -10,7 +10,8 @@ import (
 
 func TestObjectSumsReadBack(t *testing.T) {
 	data := []byte("the buffers of a stripe")
-	v := ObjectSumsValue(newObjectSum("data/x/1.amudai.stripe", 0, data), newObjectSum("", 64, data[:5]))
+	v := ObjectSumsValue(
+		ObjectSum{NewRef("data/x/1.amudai.stripe", 0, uint64(len(data))), xxh3.Hash(data)}, ObjectSum{NewRef("", 64, 69), xxh3.Hash(data[:5])})
 	var again metapb.AnyValue
 	if err := unmarshal(Marshal(v), &again); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
 	"github.com/shardcat/shardcat/shardfmt/internal/simd"
 )
@@ -33,8 +31,6 @@ const (
 //
 //	hash: | register, 7 bits | the rest, 57 bits: rank = leading zeros + 1 |
 type sketch [1 << sketchBits]byte
-
-func (s *sketch) add(value []byte) { s.addHash(xxh3.HashSeed(value, sketchSeed)) }
 
 func (s *sketch) addHash(h uint64) {
 	// A bit set below the rest stops the count at 57, so that an empty rest has rank 58.
