@@ -13,6 +13,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/compaction/internal/schedule"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/internal/nocache"
 )
@@ -112,12 +113,12 @@ func (c *pastCaches) LoadTable(ctx context.Context, ident table.Identifier) (*ta
 
 // TestDamagedTablesAreReadPastCaches: the run after one that found damage takes nothing from a cache, which may be what is damaged.
 func TestDamagedTablesAreReadPastCaches(t *testing.T) {
-	g := newGround(t)
+	g, log := newGround(t), &lines{}
 	fill(t, g.create(), 3)
 	looks := &pastCaches{}
 	o := g.options()
 	icebergaccess.Wrap(&o, func(c icecatalog.Catalog) icecatalog.Catalog { looks.Catalog = c; return looks })
-	s := NewService(g.over(nil, o), ServiceOptions{Log: slog.New(slog.DiscardHandler)})
+	s := NewService(g.over(nil, o), ServiceOptions{Log: slog.New(slog.NewTextHandler(log, nil))})
 	for _, damages := range []int{0, 1} {
 		looks.loads.Store(0)
 		looks.past.Store(0)
@@ -129,6 +130,9 @@ func TestDamagedTablesAreReadPastCaches(t *testing.T) {
 		if loads, past := looks.loads.Load(), looks.past.Load(); loads == 0 || past > 0 != (damages > 0) {
 			t.Errorf("after %d damages %d of %d loads bypass caches", damages, past, loads)
 		}
+	}
+	if log.count("compacted") != 1 || log.count("compaction failed") != 0 {
+		t.Errorf("of one compaction and a look that found nothing the log has %s", log.text.String())
 	}
 }
 
@@ -159,5 +163,33 @@ func TestFailedGroupsFailThePlan(t *testing.T) {
 	}
 	if failed == 0 {
 		t.Error("no group failed")
+	}
+}
+
+// TestScheduleOfAFailedLook: a table whose settings could not be read keeps its schedule, and one without any gets the default.
+func TestScheduleOfAFailedLook(t *testing.T) {
+	hourly, err := parseSchedule("1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	daily, err := parseSchedule("1d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("broken by a test")
+	for _, c := range []struct {
+		name            string
+		had, look, want schedule.Schedule
+		settled         bool
+	}{
+		{"settings not read, first look", schedule.Schedule{}, daily, daily, false},
+		{"settings not read", hourly, daily, hourly, false},
+		{"settings read", hourly, daily, daily, true},
+	} {
+		at := &tableState{schedule: c.had}
+		at.finish(measurement{upkeep: upkeep{schedule: c.look}, settled: c.settled}, Run{}, failed, time.Now())
+		if at.schedule != c.want {
+			t.Errorf("%s: %s", c.name, at.schedule)
+		}
 	}
 }
