@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -121,7 +122,7 @@ func (a *alteration) column(path string) (*schema.Node, int, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	above := pathTo(a.table.schema.Shard.Fields, n)
+	above := projection.PathTo(a.table.schema.Shard.Fields, n)
 	for _, p := range above[:len(above)-1] {
 		if p.Basic == schema.Union {
 			return nil, 0, fmt.Errorf("%w: %q is in the union %q, whose variants can't be altered", ErrInvalid, path, p.Name)

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -270,7 +271,7 @@ func (t *Table) RequireColumn(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		if pathTo(t.schema.Shard.Fields, n)[0] != n {
+		if projection.PathTo(t.schema.Shard.Fields, n)[0] != n {
 			return fmt.Errorf("%w: %q is a nested field; only top-level columns can be required", ErrInvalid, path)
 		}
 		checked = nil

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -126,7 +127,7 @@ func TestIngestOfCodes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ids, names := b.Column(columnIndex(b, "id")).(*array.Int64), b.Column(columnIndex(b, "name"))
+				ids, names := b.Column(projection.ColumnIndex(b, "id")).(*array.Int64), b.Column(projection.ColumnIndex(b, "name"))
 				for i := range int(b.NumRows()) {
 					id, want := ids.Value(i), array.NullValueStr
 					if id%100%7 != 3 {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -114,7 +115,7 @@ type search struct {
 	pushed *filter.Bound
 	// columns of the shard that the filter needs, and how they become those of the table.
 	columns []string
-	project projection
+	project projection.Projection
 	// marks sets the bits of the selected rows of a batch whose first row lies at a place of the stripe.
 	marks func(b arrow.RecordBatch, at int, bitmap []byte) error
 	// superset: the filter selects these rows and maybe others.
@@ -126,8 +127,8 @@ func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, e
 	if err != nil {
 		return nil, err
 	}
-	target, names := pruneFields(p.schema.Shard, p.filterNodes()), shardPaths(own, ids)
-	q := &shardQuery{needed: target, project: projection{target: target, ids: p.schema.IDs, shard: own, shardIDs: ids}}
+	target, names := projection.Prune(p.schema.Shard, p.filterNodes()), shardPaths(own, ids)
+	q := &shardQuery{needed: target, project: projection.Projection{Target: target, IDs: p.schema.IDs, Shard: own, ShardIDs: ids}}
 	return &search{
 		plan: p, shard: shard, pushed: p.pushDown(own, ids, names), columns: q.paths(p.schema.Shard, names), project: q.project, marks: p.marks,
 	}, nil
@@ -236,7 +237,7 @@ func (s *search) mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte
 
 // markWithin is mark for the records from one to before another.
 func (s *search) markWithin(ctx context.Context, st shardfmt.StripeInfo, from, to uint64, bitmap []byte) error {
-	types := arrowtype.Schema(&schema.Schema{Fields: s.project.target})
+	types := arrowtype.Schema(&schema.Schema{Fields: s.project.Target})
 	at := int(from)
 	o := shardfmt.ScanOptions{Columns: s.columns, IncludeDeleted: true, Start: st.Position + from, End: st.Position + to,
 		MaxMemory: s.plan.table.cat.opts.MaxMemory}
@@ -245,7 +246,7 @@ func (s *search) markWithin(ctx context.Context, st shardfmt.StripeInfo, from, t
 			return err
 		}
 		rows := int(b.NumRows())
-		if b, err = s.project.apply(b, types); err != nil {
+		if b, err = s.project.Apply(b, types); err != nil {
 			return err
 		}
 		if err := s.marks(b, at, bitmap); err != nil {

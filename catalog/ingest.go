@@ -16,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -176,7 +177,7 @@ func (t *Table) Outputs(attempt string) []string {
 	return []string{t.VaultFolder() + attempt + "-*", t.VaultFolder() + "data/" + attempt + "-*"}
 }
 
-func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*IngestResult, error) {
+func (t *Table) ingest(ctx context.Context, src RecordSource, project *projection.Projection, w *shardWriters) (*IngestResult, error) {
 	out := &IngestResult{Shards: []string{}}
 	var err error
 	if out.Rows, err = w.writeAll(ctx, t.recordsCoded(ctx, src, project, w.takesCodes())); err != nil {
@@ -213,7 +214,7 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 }
 
 // projectSource pairs a source's fields with the columns by name.
-func (t *Table) projectSource(s *schema.Schema) (*projection, error) {
+func (t *Table) projectSource(s *schema.Schema) (*projection.Projection, error) {
 	ids := t.schema.ByName(s)
 	if err := t.schema.Check(s, ids); err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (t *Table) projectSource(s *schema.Schema) (*projection, error) {
 	if lost != "" {
 		return nil, fmt.Errorf("%w: the table has no field %q: its values would be lost", manifest.ErrSchema, lost)
 	}
-	return &projection{target: t.schema.Shard.Fields, ids: t.schema.IDs, shard: s, shardIDs: ids}, nil
+	return &projection.Projection{Target: t.schema.Shard.Fields, IDs: t.schema.IDs, Shard: s, ShardIDs: ids}, nil
 }
 
 func fieldNames(nodes []*schema.Node) []refName {
@@ -332,12 +333,12 @@ func (w *shardWriters) takesCodes() bool {
 }
 
 // records yields the records of a source as rows of the table, in its declared order.
-func (t *Table) records(ctx context.Context, src RecordSource, project *projection) iter.Seq2[arrow.RecordBatch, error] {
+func (t *Table) records(ctx context.Context, src RecordSource, project *projection.Projection) iter.Seq2[arrow.RecordBatch, error] {
 	return t.recordsCoded(ctx, src, project, false)
 }
 
 // recordsCoded is records with columns that are coded, where a source has them and they are taken.
-func (t *Table) recordsCoded(ctx context.Context, src RecordSource, project *projection, coded bool) iter.Seq2[arrow.RecordBatch, error] {
+func (t *Table) recordsCoded(ctx context.Context, src RecordSource, project *projection.Projection, coded bool) iter.Seq2[arrow.RecordBatch, error] {
 	types, next := arrowtype.Schema(t.schema.Shard), src.Next
 	if c, ok := src.(codedSource); ok && coded {
 		next = c.NextCoded
@@ -349,7 +350,7 @@ func (t *Table) recordsCoded(ctx context.Context, src RecordSource, project *pro
 				return
 			}
 			if err == nil {
-				b, err = project.apply(b, types)
+				b, err = project.Apply(b, types)
 			}
 			if !yield(b, err) || err != nil {
 				return

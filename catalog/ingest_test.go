@@ -16,6 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
@@ -83,7 +84,7 @@ func scanIDs(t *testing.T, tbl *Table, o ScanOptions) ([]int64, ScanStats) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := columnIndex(b, "id")
+		at := projection.ColumnIndex(b, "id")
 		for i := range int(b.NumRows()) {
 			ids = append(ids, b.Column(at).(*array.Int64).Value(i))
 		}

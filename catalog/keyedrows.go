@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/internal/extsort"
@@ -48,7 +49,7 @@ const (
 )
 
 // gather reads the source to its end.
-func (t *Table) gather(ctx context.Context, src RecordSource, project *projection, key *rowkey.Key, unique bool) (_ *keyedRows, err error) {
+func (t *Table) gather(ctx context.Context, src RecordSource, project *projection.Projection, key *rowkey.Key, unique bool) (_ *keyedRows, err error) {
 	d := &keyedRows{table: t, key: key, source: src, unique: unique}
 	types := arrowtype.Schema(t.schema.Shard)
 	if d.rows, err = rowsort.New(types, nil, rowsort.Options{Memory: spoolMemory}); err != nil {
@@ -75,7 +76,7 @@ func (d *keyedRows) close() error {
 }
 
 // read keeps the rows, and sorts their keys.
-func (d *keyedRows) read(ctx context.Context, project *projection, types *arrow.Schema, sorter *extsort.Sorter) error {
+func (d *keyedRows) read(ctx context.Context, project *projection.Projection, types *arrow.Schema, sorter *extsort.Sorter) error {
 	for {
 		b, err := d.source.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -84,7 +85,7 @@ func (d *keyedRows) read(ctx context.Context, project *projection, types *arrow.
 		if err != nil {
 			return err
 		}
-		if b, err = project.apply(b, types); err != nil {
+		if b, err = project.Apply(b, types); err != nil {
 			return err
 		}
 		if err := d.addKeys(b, sorter); err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/google/uuid"
 
+	"github.com/shardcat/shardcat/catalog/internal/arrowint"
+	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -47,21 +49,21 @@ func fixedLiterals(n *schema.Node, a *array.FixedSizeBinary) (func(int) iceberg.
 
 // integerLiterals: UInt64 is a decimal(20,0) in Iceberg, DateTime a timestamp in microseconds.
 func integerLiterals(n *schema.Node, a arrow.Array) (func(int) iceberg.Literal, error) {
-	get, err := numbers(a)
-	if err != nil {
-		return nil, err
+	get, _, ok := arrowint.Values(a)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s is not a number", manifest.ErrSchema, a.DataType())
 	}
 	switch {
 	case n.Basic == schema.DateTime:
 		return func(i int) iceberg.Literal {
-			return iceberg.TimestampLiteral(shardfmt.DateTime(get(i).bits).UnixMicro(false))
+			return iceberg.TimestampLiteral(shardfmt.DateTime(get(i)).UnixMicro(false))
 		}, nil
 	case n.Basic == schema.Int64 && !n.Signed:
 		return func(i int) iceberg.Literal {
-			return iceberg.DecimalLiteral{Val: decimal128.FromU64(get(i).bits)}
+			return iceberg.DecimalLiteral{Val: decimal128.FromU64(get(i))}
 		}, nil
 	case n.Basic == schema.Int64, n.Basic == schema.Int32 && !n.Signed:
-		return func(i int) iceberg.Literal { return iceberg.Int64Literal(get(i).bits) }, nil
+		return func(i int) iceberg.Literal { return iceberg.Int64Literal(get(i)) }, nil
 	}
-	return func(i int) iceberg.Literal { return iceberg.Int32Literal(int64(get(i).bits)) }, nil
+	return func(i int) iceberg.Literal { return iceberg.Int32Literal(int64(get(i))) }, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -90,7 +91,7 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 			}
 			wide.columns = append(wide.columns, n)
 			var path []string
-			for _, step := range pathTo(p.schema.Shard.Fields, n) {
+			for _, step := range projection.PathTo(p.schema.Shard.Fields, n) {
 				path = append(path, step.Name)
 			}
 			keys = append(keys, rowsort.Key{Path: path, Descending: k.Descending, NullsFirst: k.NullsFirst})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -53,7 +54,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	return out, nil
 }
 
-func (r *removal) overwrite(ctx context.Context, src RecordSource, project *projection, w *shardWriters) (*OverwriteResult, error) {
+func (r *removal) overwrite(ctx context.Context, src RecordSource, project *projection.Projection, w *shardWriters) (*OverwriteResult, error) {
 	out := &OverwriteResult{}
 	var err error
 	if out.RowsAdded, err = w.writeAll(ctx, r.job.table.records(ctx, src, project)); err != nil {

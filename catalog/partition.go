@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -71,7 +72,7 @@ func partitionSource(ts *manifest.TableSchema, column string) (*schema.Node, err
 	if err != nil {
 		return nil, err
 	}
-	for _, parent := range pathTo(ts.Shard.Fields, n) {
+	for _, parent := range projection.PathTo(ts.Shard.Fields, n) {
 		if parent != n && parent.Basic != schema.Struct {
 			return nil, fmt.Errorf("column %q is in a %s; partition fields are top-level columns or members of structs", column, parent.BareType())
 		}

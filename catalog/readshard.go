@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -104,7 +105,7 @@ func (t *Table) openShard(ctx context.Context, client *blobio.Client, root strin
 // shardQuery is a scan of the table in the terms of one shard.
 type shardQuery struct {
 	options shardfmt.ScanOptions
-	project projection
+	project projection.Projection
 	// filter is what the shard's scan could not do itself, bound to needed, the columns read for the filter and
 	// the result together.
 	filter *filter.Bound
@@ -121,15 +122,15 @@ func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQue
 	}
 	names := shardPaths(s, ids)
 	q := &shardQuery{output: p.output()}
-	q.project = projection{ids: p.schema.IDs, shard: s, shardIDs: ids}
+	q.project = projection.Projection{IDs: p.schema.IDs, Shard: s, ShardIDs: ids}
 	q.needed = q.output
 	if p.bound != nil {
 		if q.options.Filter = p.pushDown(s, ids, names); q.options.Filter == nil {
 			q.filter = p.bound
-			q.needed = pruneFields(p.schema.Shard, slices.Concat(p.columns, p.filterNodes()))
+			q.needed = projection.Prune(p.schema.Shard, slices.Concat(p.columns, p.filterNodes()))
 		}
 	}
-	q.project.target = q.needed
+	q.project.Target = q.needed
 	q.options.Columns = q.paths(p.schema.Shard, names)
 	return q, nil
 }
@@ -196,8 +197,8 @@ func shardPaths(s *schema.Schema, ids []int) map[int][]string {
 // paths are the shard's names of the fields needed; fields it lacks are left out.
 func (q *shardQuery) paths(table *schema.Schema, names map[int][]string) []string {
 	paths := []string{}
-	for _, n := range leaves(table, q.needed) {
-		if path, ok := names[q.project.ids[n.ID]]; ok {
+	for _, n := range projection.Leaves(table, q.needed) {
+		if path, ok := names[q.project.IDs[n.ID]]; ok {
 			paths = append(paths, schema.JoinPath(path...))
 		}
 	}
@@ -208,9 +209,9 @@ func (q *shardQuery) paths(table *schema.Schema, names map[int][]string) []strin
 func (q *shardQuery) finish(ctx context.Context, b arrow.RecordBatch, types *arrow.Schema) (arrow.RecordBatch, error) {
 	if q.filter == nil {
 		defer b.Release() // what the other one shares with it lives on
-		return q.project.apply(b, types)
+		return q.project.Apply(b, types)
 	}
-	b, err := q.project.apply(b, arrowtype.Schema(&schema.Schema{Fields: q.needed}))
+	b, err := q.project.Apply(b, arrowtype.Schema(&schema.Schema{Fields: q.needed}))
 	if err != nil {
 		return nil, err
 	}
@@ -219,14 +220,14 @@ func (q *shardQuery) finish(ctx context.Context, b arrow.RecordBatch, types *arr
 	}
 	// The result's columns again, without those that only the filter needed.
 	columns := make([]arrow.Array, len(q.output))
-	outer := projection{target: q.output, ids: q.project.ids, shard: &schema.Schema{Fields: q.needed}, shardIDs: q.project.ids}
+	outer := projection.Projection{Target: q.output, IDs: q.project.IDs, Shard: &schema.Schema{Fields: q.needed}, ShardIDs: q.project.IDs}
 	if b.NumCols() == int64(len(q.output)) && b.Schema().Equal(types) {
 		return b, nil
 	}
 	if len(columns) == 0 {
 		return empty(types, b.NumRows()), nil
 	}
-	return outer.apply(b, types)
+	return outer.Apply(b, types)
 }
 
 // selectRows keeps the rows that a filter selects.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -254,7 +255,7 @@ func changesOf(t *testing.T, tbl *Table, from, to int64) string {
 		}
 		for i := range int(b.NumRows()) {
 			sign := map[string]string{Inserted: "+", Removed: "-"}[b.Column(0).(*array.LargeString).Value(i)]
-			out = append(out, sign+fmt.Sprint(b.Column(columnIndex(b, "id")).(*array.Int64).Value(i)))
+			out = append(out, sign+fmt.Sprint(b.Column(projection.ColumnIndex(b, "id")).(*array.Int64).Value(i)))
 		}
 	}
 	return strings.Join(out, " ")

@@ -9,6 +9,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 )
 
 // Batches of which the memory is used again hold what kept ones hold, for as long as nobody requests the next; those that are
@@ -42,7 +44,7 @@ func TestReusedBatches(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			if i := columnIndex(b, "id"); b.NumRows() > 0 {
+			if i := projection.ColumnIndex(b, "id"); b.NumRows() > 0 {
 				places[unsafe.SliceData(b.Column(i).Data().Buffers()[1].Bytes())]++
 			}
 			first := jsonOf(t, b)

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -117,7 +118,7 @@ func (p *Plan) output() []*schema.Node {
 	if p.options.Select == nil {
 		return p.schema.Shard.Fields
 	}
-	return pruneFields(p.schema.Shard, p.columns)
+	return projection.Prune(p.schema.Shard, p.columns)
 }
 
 // Run reads the planned shards: ordered by columns or by their commits if requested, else as they come.

@@ -9,9 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/iceberg-go"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // splitter parts rows by the table's partition spec.
@@ -169,8 +169,8 @@ func (s *splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partit
 	if n == nil {
 		return partitionColumn{}, fmt.Errorf("partition field %q: its column was dropped", f.Name)
 	}
-	path := pathTo(s.schema.Shard.Fields, n)
-	a := b.Column(columnIndex(b, path[0].Name))
+	path := projection.PathTo(s.schema.Shard.Fields, n)
+	a := b.Column(projection.ColumnIndex(b, path[0].Name))
 	null := []arrow.Array{a}
 	for _, member := range path[1:] {
 		parent, ok := a.(*array.Struct)
@@ -193,17 +193,4 @@ func (s *splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partit
 		}
 		return iceberg.Optional[iceberg.Literal]{Val: literal(row), Valid: true}
 	}}, nil
-}
-
-// pathTo leads from a top-level field to n, nil if n is not below nodes.
-func pathTo(nodes []*schema.Node, n *schema.Node) []*schema.Node {
-	for _, f := range nodes {
-		if f == n {
-			return []*schema.Node{f}
-		}
-		if below := pathTo(f.Children, n); below != nil {
-			return append([]*schema.Node{f}, below...)
-		}
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -168,7 +169,7 @@ func (c *gathered) finish() ColumnStatistics {
 
 // memberOf is the array at a path of names in a batch.
 func memberOf(b arrow.RecordBatch, path []string) (arrow.Array, error) {
-	a := b.Column(columnIndex(b, path[0]))
+	a := b.Column(projection.ColumnIndex(b, path[0]))
 	for _, name := range path[1:] {
 		parent, ok := a.(*array.Struct)
 		if !ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -43,7 +44,7 @@ type upsert struct {
 }
 
 // ingestKeyed is Ingest for a delivery of which each key is in the table once afterwards.
-func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *projection, o IngestOptions) (*IngestResult, error) {
+func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *projection.Projection, o IngestOptions) (*IngestResult, error) {
 	key, err := t.keyOf(&o)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (t *Table) ingestKeyed(ctx context.Context, src RecordSource, project *proj
 	return out, nil
 }
 
-func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projection, key *rowkey.Key, w *shardWriters) (_ *IngestResult, err error) {
+func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projection.Projection, key *rowkey.Key, w *shardWriters) (_ *IngestResult, err error) {
 	t := w.table
 	unique := len(w.options.Unique) > 0
 	d, err := t.gather(ctx, src, project, key, unique)

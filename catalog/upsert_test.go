@@ -16,6 +16,7 @@ import (
 	icecatalog "github.com/apache/iceberg-go/catalog"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -39,7 +40,7 @@ func smallByID(t testing.TB, tbl *Table, at At) map[int64]int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, values := b.Column(columnIndex(b, "id")), b.Column(columnIndex(b, "small"))
+		ids, values := b.Column(projection.ColumnIndex(b, "id")), b.Column(projection.ColumnIndex(b, "small"))
 		for i := range int(b.NumRows()) {
 			id := ids.(*array.Int64).Value(i)
 			if _, twice := out[id]; twice {

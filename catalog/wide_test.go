@@ -3,15 +3,9 @@ package catalog
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -43,32 +37,5 @@ func TestTooManyColumnsAreRefusedAtOnce(t *testing.T) {
 	}
 	if n := len(tbl.Schema().Fields); n != 10 {
 		t.Errorf("%d columns", n)
-	}
-}
-
-// TestProjectionGrowsWithTheColumns: what projecting a batch allocates is in proportion to its columns.
-func TestProjectionGrowsWithTheColumns(t *testing.T) {
-	allocated := func(columns int) uint64 {
-		s := manyColumns(columns)
-		ids := make([]int, columns)
-		arrays := make([]arrow.Array, columns)
-		for i := range ids {
-			ids[i] = i + 1
-			arrays[i] = array.MakeArrayOfNull(memory.DefaultAllocator, arrow.PrimitiveTypes.Int64, 1)
-		}
-		to := arrowtype.Schema(s)
-		b := array.NewRecordBatch(to, arrays, 1)
-		p := &projection{target: s.Fields, ids: ids, shard: s, shardIDs: ids}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		out, err := p.apply(b, to)
-		runtime.ReadMemStats(&after)
-		if err != nil || out.NumCols() != int64(columns) {
-			t.Fatal(err)
-		}
-		return after.TotalAlloc - before.TotalAlloc
-	}
-	if small, large := allocated(1000), allocated(4000); large > 8*small {
-		t.Errorf("%d bytes for 1000 columns, %d for 4000", small, large)
 	}
 }

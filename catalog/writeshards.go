@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -96,7 +97,7 @@ func (t *Table) WriteShards(ctx context.Context, src RecordSource, part string, 
 }
 
 // writeRun writes the shards of a run, and the record that they are all there.
-func (t *Table) writeRun(ctx context.Context, src RecordSource, project *projection, part string, w *shardWriters) (*WrittenShards, error) {
+func (t *Table) writeRun(ctx context.Context, src RecordSource, project *projection.Projection, part string, w *shardWriters) (*WrittenShards, error) {
 	out := &WrittenShards{JobID: w.job.ID(), Run: w.job.Name(), Part: part}
 	var err error
 	if out.Rows, err = w.writeAll(ctx, t.records(ctx, src, project)); err != nil {

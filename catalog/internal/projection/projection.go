@@ -1,4 +1,5 @@
-package catalog
+// Package projection turns columns of shards into those of a table's schema: batches, and the nodes of which they are read.
+package projection
 
 import (
 	"fmt"
@@ -13,33 +14,33 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// projection turns the batches of one shard into the table's columns. Fields are matched by Iceberg field id,
+// Projection turns the batches of one shard into the table's columns. Fields are matched by Iceberg field id,
 // never by name: a column the shard lacks is null, a narrower number is widened, members come in the table's
 // order.
-type projection struct {
-	// target are the columns wanted, by the table's schema, and ids their field ids by node number.
-	target []*schema.Node
-	ids    []int
-	// shard is the shard's schema and shardIDs the field ids of its nodes.
-	shard    *schema.Schema
-	shardIDs []int
+type Projection struct {
+	// Target are the columns wanted, by the table's schema, and IDs their field ids by node number.
+	Target []*schema.Node
+	IDs    []int
+	// Shard is the shard's schema and ShardIDs the field ids of its nodes.
+	Shard    *schema.Schema
+	ShardIDs []int
 }
 
-// apply projects a batch that has the shard's top-level fields by name.
-func (p *projection) apply(b arrow.RecordBatch, to *arrow.Schema) (arrow.RecordBatch, error) {
+// Apply projects a batch that has the shard's top-level fields by name.
+func (p *Projection) Apply(b arrow.RecordBatch, to *arrow.Schema) (arrow.RecordBatch, error) {
 	rows := int(b.NumRows())
-	columns := make([]arrow.Array, len(p.target))
-	fields := make(map[int]*schema.Node, len(p.shard.Fields))
-	for _, f := range p.shard.Fields {
-		if id := p.shardIDs[f.ID]; id != 0 && fields[id] == nil {
+	columns := make([]arrow.Array, len(p.Target))
+	fields := make(map[int]*schema.Node, len(p.Shard.Fields))
+	for _, f := range p.Shard.Fields {
+		if id := p.ShardIDs[f.ID]; id != 0 && fields[id] == nil {
 			fields[id] = f
 		}
 	}
-	for i, n := range p.target {
-		source := fields[p.ids[n.ID]]
+	for i, n := range p.Target {
+		source := fields[p.IDs[n.ID]]
 		at := -1
 		if source != nil {
-			at = columnIndex(b, source.Name)
+			at = ColumnIndex(b, source.Name)
 		}
 		if at < 0 {
 			columns[i] = nulls(n, rows)
@@ -54,7 +55,8 @@ func (p *projection) apply(b arrow.RecordBatch, to *arrow.Schema) (arrow.RecordB
 	return arrowtype.BatchOf(to, columns, int64(rows)), nil
 }
 
-func columnIndex(b arrow.RecordBatch, name string) int {
+// ColumnIndex is the place of a column of a batch, -1 if there is none of the name.
+func ColumnIndex(b arrow.RecordBatch, name string) int {
 	if at := b.Schema().FieldIndices(name); len(at) > 0 {
 		return at[0]
 	}
@@ -62,9 +64,9 @@ func columnIndex(b arrow.RecordBatch, name string) int {
 }
 
 // source finds the node among candidates that has n's field id.
-func (p *projection) source(n *schema.Node, candidates []*schema.Node) *schema.Node {
+func (p *Projection) source(n *schema.Node, candidates []*schema.Node) *schema.Node {
 	for _, c := range candidates {
-		if id := p.shardIDs[c.ID]; id != 0 && id == p.ids[n.ID] {
+		if id := p.ShardIDs[c.ID]; id != 0 && id == p.IDs[n.ID] {
 			return c
 		}
 	}
@@ -76,7 +78,7 @@ func nulls(n *schema.Node, rows int) arrow.Array {
 }
 
 // adapt turns the values of a shard's field into those of the table's.
-func (p *projection) adapt(a arrow.Array, from, to *schema.Node) (arrow.Array, error) {
+func (p *Projection) adapt(a arrow.Array, from, to *schema.Node) (arrow.Array, error) {
 	want := arrowtype.Type(to)
 	if d, ok := a.DataType().(*arrow.DictionaryType); ok && arrow.TypeEqual(d.ValueType, want) {
 		return a, nil // coded
@@ -97,7 +99,7 @@ func (p *projection) adapt(a arrow.Array, from, to *schema.Node) (arrow.Array, e
 	return widen(a, want)
 }
 
-func (p *projection) adaptStruct(a *array.Struct, from, to *schema.Node) (arrow.Array, error) {
+func (p *Projection) adaptStruct(a *array.Struct, from, to *schema.Node) (arrow.Array, error) {
 	children := make([]arrow.ArrayData, len(to.Children))
 	for i, n := range to.Children {
 		child := nulls(n, a.Len())
@@ -132,7 +134,7 @@ func validity(a arrow.Array) *memory.Buffer {
 }
 
 // adaptList keeps offsets and validity and adapts what lies in the lists.
-func (p *projection) adaptList(a arrow.Array, from, to *schema.Node) (arrow.Array, error) {
+func (p *Projection) adaptList(a arrow.Array, from, to *schema.Node) (arrow.Array, error) {
 	data := a.Data()
 	inner := array.MakeFromData(data.Children()[0])
 	var adapted arrow.Array
@@ -151,7 +153,7 @@ func (p *projection) adaptList(a arrow.Array, from, to *schema.Node) (arrow.Arra
 }
 
 // adaptEntries adapts keys and values of a map, which pair by place.
-func (p *projection) adaptEntries(entries *array.Struct, from, to *schema.Node) (arrow.Array, error) {
+func (p *Projection) adaptEntries(entries *array.Struct, from, to *schema.Node) (arrow.Array, error) {
 	var children []arrow.ArrayData
 	for i := range 2 {
 		child, err := p.adapt(entries.Field(i), from.Children[i], to.Children[i])

@@ -1,4 +1,4 @@
-package catalog
+package projection
 
 import (
 	"slices"
@@ -6,10 +6,10 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// pruneFields gives the fields with what was selected of them: the nesting is kept, members that nobody requested
+// Prune gives the fields with what was selected of them: the nesting is kept, members that nobody requested
 // are left out, a selected node comes whole. Fields come in the order of their first selection. Nodes keep
 // their numbers.
-func pruneFields(s *schema.Schema, selected []*schema.Node) []*schema.Node {
+func Prune(s *schema.Schema, selected []*schema.Node) []*schema.Node {
 	parents := map[uint32]*schema.Node{}
 	collectParents(s.Fields, parents)
 	var order []uint32
@@ -64,8 +64,8 @@ func pruneNode(n *schema.Node, keep, whole map[uint32]bool) *schema.Node {
 	return &out
 }
 
-// leaves lists the nodes below which nothing was pruned away: what a shard is requested.
-func leaves(full *schema.Schema, pruned []*schema.Node) []*schema.Node {
+// Leaves lists the nodes below which nothing was pruned away: what a shard is requested.
+func Leaves(full *schema.Schema, pruned []*schema.Node) []*schema.Node {
 	byID := map[uint32]*schema.Node{}
 	var remember func([]*schema.Node)
 	remember = func(nodes []*schema.Node) {
@@ -88,4 +88,17 @@ func leaves(full *schema.Schema, pruned []*schema.Node) []*schema.Node {
 	}
 	visit(pruned)
 	return out
+}
+
+// PathTo leads from a top-level field to n, nil if n is not below nodes.
+func PathTo(nodes []*schema.Node, n *schema.Node) []*schema.Node {
+	for _, f := range nodes {
+		if f == n {
+			return []*schema.Node{f}
+		}
+		if below := PathTo(f.Children, n); below != nil {
+			return append([]*schema.Node{f}, below...)
+		}
+	}
+	return nil
 }
