@@ -64,18 +64,6 @@ func prefixes(folders []string) ([]urlresolve.Prefix, error) {
 	return out, nil
 }
 
-// checkPlace refuses an entry whose root lies where the table has no business.
-func checkPlace(path string, allow []urlresolve.Prefix) error {
-	at, err := urlresolve.Parse(path)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(allow, func(p urlresolve.Prefix) bool { return p.Holds(at) }) {
-		return fmt.Errorf("%w: the entry %s is neither in the table's vault folder nor in an adopted one", ErrUnsafe, path)
-	}
-	return nil
-}
-
 // RegisterOptions of Register.
 type RegisterOptions struct {
 	// JobID names the delivery, see BeginJob.

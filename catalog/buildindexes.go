@@ -266,7 +266,7 @@ type indexWork struct {
 
 // plan finds what is to be done to a shard, nil for nothing.
 func (x *indexing) plan(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*indexWork, error) {
-	shard, err := x.table.openShard(ctx, client, e.Path, e.RootBytes, false)
+	shard, err := x.table.openShard(ctx, client, e.Path, e.RootBytes)
 	if err != nil {
 		return nil, err
 	}

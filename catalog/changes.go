@@ -164,14 +164,7 @@ func (s *changeStep) difference(ctx context.Context) error {
 
 // rows reads shards in the table's current schema.
 func (s *changeStep) rows(ctx context.Context, shards []*manifest.Entry, o ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		p, err := s.table.PlanOf(shards, o)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		p.Run(ctx, nil)(yield)
-	}
+	return run(ctx, nil, func() (*Plan, error) { return s.table.PlanOf(shards, o) })
 }
 
 // all rows have changed: no need to distinguish them.

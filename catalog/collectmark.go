@@ -231,7 +231,7 @@ func (t *Table) reachManifest(m iceberg.ManifestFile, why string, l *marking, ro
 		f := e.DataFile()
 		url := metadataio.CanonicalURL(f.FilePath())
 		live.Add(&manifest.Entry{Records: f.Count(), RootBytes: f.FileSizeBytes()})
-		if err := checkPlace(url, allow); err != nil {
+		if err := check.Place(url, allow); err != nil {
 			return live, err
 		}
 		for _, object := range manifest.TermObjects(f, urlresolve.Policy{Allow: allow}) {

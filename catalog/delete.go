@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/merge"
@@ -58,7 +59,7 @@ func (t *Table) Delete(ctx context.Context, where filter.Expr, o DeleteOptions) 
 	if where == nil {
 		return nil, fmt.Errorf("%w: a deletion needs a filter; Truncate deletes all rows", ErrInvalid)
 	}
-	return t.takeAway(ctx, jobDelete, o, func(ctx context.Context) ([]match, error) { return t.match(ctx, where, o.Progress) })
+	return t.takeAway(ctx, jobDelete, o, func(ctx context.Context) ([]tablescan.Match, error) { return t.match(ctx, where, o.Progress) })
 }
 
 // Truncate takes away all rows, in one snapshot. No shard is opened.
@@ -69,7 +70,7 @@ func (t *Table) Truncate(ctx context.Context, o DeleteOptions) (*DeleteResult, e
 // takeWhole takes away the live shards that go by their entries alone. A dry run keeps nothing of them.
 func (t *Table) takeWhole(ctx context.Context, kind string, o DeleteOptions, goes func(*manifest.Entry) bool) (*DeleteResult, error) {
 	if !o.DryRun {
-		return t.takeAway(ctx, kind, o, func(ctx context.Context) ([]match, error) { return t.wholeShards(ctx, goes) })
+		return t.takeAway(ctx, kind, o, func(ctx context.Context) ([]tablescan.Match, error) { return t.wholeShards(ctx, goes) })
 	}
 	out := &DeleteResult{CommitResult: &CommitResult{SnapshotID: t.Head()}, DryRun: true}
 	for e, err := range t.BriefEntries(ctx, At{}, nil) {
@@ -77,27 +78,36 @@ func (t *Table) takeWhole(ctx context.Context, kind string, o DeleteOptions, goe
 			return nil, err
 		}
 		if goes(e) {
-			out.count(&match{rows: e.Records, whole: true})
+			out.count(&tablescan.Match{Rows: e.Records, Whole: true})
 		}
 	}
 	return out, nil
 }
 
 // wholeShards matches live shards by their entries alone, and keeps their paths.
-func (t *Table) wholeShards(ctx context.Context, goes func(*manifest.Entry) bool) (out []match, err error) {
+func (t *Table) wholeShards(ctx context.Context, goes func(*manifest.Entry) bool) (out []tablescan.Match, err error) {
 	for e, err := range t.BriefEntries(ctx, At{}, nil) {
 		if err != nil {
 			return nil, err
 		}
 		if goes(e) {
-			out = append(out, match{path: e.Path, rows: e.Records, whole: true})
+			out = append(out, tablescan.Match{Path: e.Path, Rows: e.Records, Whole: true})
 		}
 	}
 	return out, nil
 }
 
+// match finds the shards with rows that a filter selects.
+func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done, total int)) ([]tablescan.Match, error) {
+	p, err := t.Plan(ctx, ScanOptions{Where: where, Select: []string{}})
+	if err != nil {
+		return nil, err
+	}
+	return tablescan.Matches(ctx, p, progress)
+}
+
 // takeAway runs a whole deletion.
-func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find func(context.Context) ([]match, error)) (*DeleteResult, error) {
+func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find func(context.Context) ([]tablescan.Match, error)) (*DeleteResult, error) {
 	if o.DryRun {
 		found, err := find(ctx)
 		if err != nil {
@@ -123,7 +133,7 @@ func (t *Table) takeAway(ctx context.Context, kind string, o DeleteOptions, find
 // removal is a job that takes rows away and may add shards in the same snapshot.
 type removal struct {
 	job  *Job
-	find func(context.Context) ([]match, error)
+	find func(context.Context) ([]tablescan.Match, error)
 	// add are entries of new rows.
 	add []*manifest.Entry
 	// objects that were written.
@@ -157,7 +167,7 @@ func (r *removal) run(ctx context.Context) (*DeleteResult, error) {
 }
 
 // commit marks the shards that go in part and commits.
-func (r *removal) commit(ctx context.Context, found []match) (*DeleteResult, error) {
+func (r *removal) commit(ctx context.Context, found []tablescan.Match) (*DeleteResult, error) {
 	out := &DeleteResult{}
 	out.countAll(found)
 	j := r.job
@@ -172,7 +182,7 @@ func (r *removal) commit(ctx context.Context, found []match) (*DeleteResult, err
 	add := append(r.add[:len(r.add):len(r.add)], marked...)
 	remove := make([]string, len(found))
 	for i := range found {
-		remove[i] = found[i].path
+		remove[i] = found[i].Path
 	}
 	out.BytesWritten = r.written
 	out.CommitResult, err = j.commit(ctx, change{
@@ -185,28 +195,28 @@ func (r *removal) commit(ctx context.Context, found []match) (*DeleteResult, err
 	return out, err
 }
 
-func (d *DeleteResult) countAll(found []match) {
+func (d *DeleteResult) countAll(found []tablescan.Match) {
 	for i := range found {
 		d.count(&found[i])
 	}
 }
 
-func (d *DeleteResult) count(m *match) {
-	d.Rows += m.rows
-	if m.whole {
+func (d *DeleteResult) count(m *tablescan.Match) {
+	d.Rows += m.Rows
+	if m.Whole {
 		d.ShardsRemoved++
 	} else {
 		d.ShardsMarked++
 	}
-	if m.opened {
+	if m.Opened {
 		d.ShardsOpened++
 	}
 }
 
 // inPart are the shards of which some rows stay, those aside that were marked already.
-func inPart(found []match, marked map[string]*manifest.Entry) (out []*match) {
+func inPart(found []tablescan.Match, marked map[string]*manifest.Entry) (out []*tablescan.Match) {
 	for i := range found {
-		if m := &found[i]; !m.whole && marked[m.path] == nil {
+		if m := &found[i]; !m.Whole && marked[m.Path] == nil {
 			out = append(out, m)
 		}
 	}
@@ -214,7 +224,7 @@ func inPart(found []match, marked map[string]*manifest.Entry) (out []*match) {
 }
 
 // markAll marks shards, some at a time, and gives their new entries in the same order.
-func (r *removal) markAll(ctx context.Context, shards []*match) ([]*manifest.Entry, error) {
+func (r *removal) markAll(ctx context.Context, shards []*tablescan.Match) ([]*manifest.Entry, error) {
 	names := make([]string, len(shards))
 	for i := range shards {
 		r.count++
@@ -242,13 +252,13 @@ func (r *removal) markerOf(name string) string {
 }
 
 // mark writes the new root of a shard and gives its entry, and how many bytes were written.
-func (r *removal) mark(ctx context.Context, client *blobio.Client, m *match, name string) (*manifest.Entry, int64, error) {
-	t, in := r.job.table, m.entry
+func (r *removal) mark(ctx context.Context, client *blobio.Client, m *tablescan.Match, name string) (*manifest.Entry, int64, error) {
+	t, in := r.job.table, m.Entry
 	input, o, err := t.succession(ctx, in)
 	if err != nil {
 		return nil, 0, err
 	}
-	done, err := merge.DeleteRecords(ctx, client, r.rootOf(name), input, merge.Deletion{Stripes: m.stripes, Object: r.markerOf(name), Options: o})
+	done, err := merge.DeleteRecords(ctx, client, r.rootOf(name), input, merge.Deletion{Stripes: m.Stripes, Object: r.markerOf(name), Options: o})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -256,8 +266,8 @@ func (r *removal) mark(ctx context.Context, client *blobio.Client, m *match, nam
 	if err != nil {
 		return nil, 0, err
 	}
-	if e.Records != in.Records-m.rows {
-		return nil, 0, fmt.Errorf("%s: %d of %d rows to delete, but %d rows remain", in.Path, m.rows, in.Records, e.Records)
+	if e.Records != in.Records-m.Rows {
+		return nil, 0, fmt.Errorf("%s: %d of %d rows to delete, but %d rows remain", in.Path, m.Rows, in.Records, e.Records)
 	}
 	return e, done.Size + done.MarkerBytes, nil
 }

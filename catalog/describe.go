@@ -140,7 +140,7 @@ func (t *Table) PartitionSpecID() int { return t.ice.Metadata().DefaultPartition
 
 // ShardSchema opens a shard of the table, whose root has size bytes, and gives its schema with the field ids of its nodes.
 func (t *Table) ShardSchema(ctx context.Context, root string, size int64) (*schema.Schema, []int, error) {
-	shard, err := t.openShard(ctx, t.cat.client, root, size, false)
+	shard, err := t.openShard(ctx, t.cat.client, root, size)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +155,7 @@ func (t *Table) ShardSchema(ctx context.Context, root string, size int64) (*sche
 
 // ShardFieldIDs opens a shard of the table, whose root has size bytes, and gives the field ids of its nodes.
 func (t *Table) ShardFieldIDs(ctx context.Context, root string, size int64) ([]int, error) {
-	shard, err := t.openShard(ctx, t.cat.client, root, size, false)
+	shard, err := t.openShard(ctx, t.cat.client, root, size)
 	if err != nil {
 		return nil, err
 	}

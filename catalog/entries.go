@@ -13,20 +13,11 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/zeebo/xxh3"
 
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
-
-// At selects a state of a table. The zero value is the head of main; at most one member may be set.
-type At struct {
-	// SnapshotID of a retained snapshot.
-	SnapshotID int64
-	// AsOf: the snapshot that was current at this time.
-	AsOf time.Time
-	// Ref is a branch or a tag.
-	Ref string
-}
 
 // snapshot finds the selected snapshot; nil without error for a table that has none yet.
 func (t *Table) snapshot(at At) (*table.Snapshot, error) {
@@ -132,31 +123,22 @@ func (t *Table) BriefEntriesWhere(ctx context.Context, columns []int, where filt
 		if s == nil {
 			return
 		}
-		for e, err := range t.entriesOf(ctx, s, &manifest.Projection{Columns: columns}, func(m iceberg.ManifestFile) bool {
-			skip := p.skipsManifest(m)
+		t.entriesOf(ctx, s, &manifest.Projection{Columns: columns}, func(m iceberg.ManifestFile) bool {
+			skip := tablescan.SkipsManifest(p, m)
 			told(int(m.AddedDataFiles()+m.ExistingDataFiles()), skip)
 			return skip
-		}) {
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
+		})(yield)
 	}
 }
 
 func (t *Table) entriesAt(ctx context.Context, at At, p *manifest.Projection) iter.Seq2[*manifest.Entry, error] {
 	return func(yield func(*manifest.Entry, error) bool) {
 		s, err := t.snapshot(at)
-		if err != nil || s == nil {
-			if err != nil {
-				yield(nil, err)
-			}
-			return
-		}
-		for e, err := range t.entriesOf(ctx, s, p, nil) {
-			if !yield(e, err) || err != nil {
-				return
-			}
+		switch {
+		case err != nil:
+			yield(nil, err)
+		case s != nil:
+			t.entriesOf(ctx, s, p, nil)(yield)
 		}
 	}
 }

@@ -574,7 +574,7 @@ func TestForeignPathsAreNotOpened(t *testing.T) {
 	if last == nil {
 		t.Error("the scan went through")
 	}
-	if _, err := tbl.openShard(ctx, tbl.cat.client, evil.Path, 0, false); !errors.Is(err, ErrUnsafe) {
+	if _, err := tbl.openShard(ctx, tbl.cat.client, evil.Path, 0); !errors.Is(err, ErrUnsafe) {
 		t.Errorf("%v", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/rowkey"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
@@ -62,4 +64,29 @@ func (t *Table) keyIndexName(d *keyindex.Def) string {
 		names = append(names, name)
 	}
 	return keyIndexPrefix + strings.Join(names, ",")
+}
+
+// siftKeys rules out the shards, and stripes of them, of which a key index of the table reports that no row matches.
+func (t *Table) siftKeys(ctx context.Context, p *Plan, ts *manifest.TableSchema) error {
+	where := tablescan.Asks(p)
+	if where == nil || len(p.Shards) <= fewShards {
+		return nil
+	}
+	for _, def := range t.keyIndexDefs() {
+		key, ok := rowkey.OfIDs(ts, def.IDs)
+		if !ok || def.Object == "" || !slices.Contains(where.Nodes(), key.Columns[0].ID) {
+			continue
+		}
+		x, err := t.keyIndexFolder(t.cat.client).Open(ctx, ts, def)
+		if err == nil {
+			err = tablescan.RuleOutKeys(ctx, p, x)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			t.cat.opts.Log.Warn("a key index is not used", "table", t.name.String(), "index", t.keyIndexName(&def), "error", err)
+		}
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -243,7 +244,7 @@ func (b *keyIndexBuild) names(ctx context.Context, fresh []*manifest.Entry) erro
 	all := make([]named, len(fresh))
 	err := b.table.cat.client.Each(ctx, len(fresh), func(ctx context.Context, client *blobio.Client, i int) error {
 		e := fresh[i]
-		shard, err := b.table.openShard(ctx, client, e.Path, e.RootBytes, false)
+		shard, err := b.table.openShard(ctx, client, e.Path, e.RootBytes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Path, err)
 		}
@@ -394,7 +395,7 @@ func (b *keyIndexBuild) write(ctx context.Context, j *Job) error {
 // stripes have them still.
 func (b *keyIndexBuild) readKeys(ctx context.Context, to *keyindex.Builder) (rows map[uint32]int64, err error) {
 	rows = map[uint32]int64{}
-	return rows, b.table.cat.client.EachUpTo(ctx, scanShards, len(b.read), func(ctx context.Context, client *blobio.Client, i int) error {
+	return rows, b.table.cat.client.EachUpTo(ctx, tablescan.ShardsAtOnce, len(b.read), func(ctx context.Context, client *blobio.Client, i int) error {
 		err := parallel.Guarded(func() error { return b.readShard(ctx, client, &b.read[i], to, rows) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.read[i].entry.Path, err)
@@ -408,22 +409,22 @@ func (b *keyIndexBuild) readShard(ctx context.Context, client *blobio.Client, r 
 	if err != nil {
 		return err
 	}
-	shard, err := b.table.openShard(ctx, client, r.entry.Path, r.entry.RootBytes, false)
+	shard, err := b.table.openShard(ctx, client, r.entry.Path, r.entry.RootBytes)
 	if err != nil {
 		return err
 	}
 	defer shard.Close()
-	in, err := p.newSearch(ctx, shard)
+	var unit uint32
+	in, err := tablescan.NewSearch(ctx, p, shard, func(batch arrow.RecordBatch, at int, _ []byte) error { return b.addKeys(batch, at, unit, to) })
 	if err != nil {
 		return err
 	}
 	for i, st := range shard.Stripes() {
-		unit, wanted := r.stripes[i]
-		if !wanted {
+		var wanted bool
+		if unit, wanted = r.stripes[i]; !wanted {
 			continue
 		}
-		in.marks = func(batch arrow.RecordBatch, at int, _ []byte) error { return b.addKeys(batch, at, unit, to) }
-		if err := in.mark(ctx, st, nil); err != nil {
+		if err := in.Mark(ctx, st, nil); err != nil {
 			return err
 		}
 		b.mu.Lock()

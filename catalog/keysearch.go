@@ -10,12 +10,12 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 	"github.com/shardcat/shardcat/shardfmt/index"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // keySearch finds the live rows of a branch that have keys of a list. A shard never changes, so each is looked into once, however often the
@@ -26,7 +26,7 @@ type keySearch struct {
 	key    *rowkey.Key
 	keys   *rowkey.List
 	// seen are the shards that were looked into, with what was found in them, nil for nothing.
-	seen map[string]*match
+	seen map[string]*tablescan.Match
 	// opened counts them; others were ruled out by their entries.
 	opened int
 	// refuse ends the search at the first row that is found.
@@ -36,7 +36,7 @@ type keySearch struct {
 }
 
 // run looks into the shards of the head that are new to the search, and gives all with rows of the keys.
-func (s *keySearch) run(ctx context.Context) (found []match, err error) {
+func (s *keySearch) run(ctx context.Context) (found []tablescan.Match, err error) {
 	if s.key.SchemaID != s.table.ice.Schema().ID {
 		return nil, fmt.Errorf("%w: the table's columns were changed concurrently; ingest again", ErrConflict)
 	}
@@ -54,7 +54,7 @@ func (s *keySearch) run(ctx context.Context) (found []match, err error) {
 			fresh = append(fresh, e)
 		}
 	}
-	if err := s.look(ctx, p, fresh); err != nil {
+	if err := s.look(ctx, fresh); err != nil {
 		return nil, err
 	}
 	for _, e := range p.Shards {
@@ -66,8 +66,8 @@ func (s *keySearch) run(ctx context.Context) (found []match, err error) {
 }
 
 // look looks into shards, batch of keys after batch.
-func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry) error {
-	matches := make([]*match, len(shards))
+func (s *keySearch) look(ctx context.Context, shards []*manifest.Entry) error {
+	matches := make([]*tablescan.Match, len(shards))
 	index, err := s.index(ctx, shards)
 	if err != nil {
 		return err
@@ -86,13 +86,13 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 				return err
 			}
 		}
-		may, err := s.sift(ctx, p, shards, hits, set)
+		may, err := s.sift(ctx, shards, hits, set)
 		if err != nil {
 			return err
 		}
-		err = s.table.cat.client.EachUpTo(ctx, scanShards, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
+		err = s.table.cat.client.EachUpTo(ctx, tablescan.ShardsAtOnce, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
 			err := parallel.Guarded(func() error {
-				return s.shard(ctx, client, shards[i], keysOfShard{set, s.left(p, shards[i], set, may[i], hits[i]), hits[i]}, &matches[i])
+				return s.shard(ctx, client, shards[i], keysOfShard{set, s.left(shards[i], set, may[i], hits[i]), hits[i]}, &matches[i])
 			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", shards[i].Path, err)
@@ -105,7 +105,7 @@ func (s *keySearch) look(ctx context.Context, p *Plan, shards []*manifest.Entry)
 	}
 	for i, e := range shards {
 		if m := matches[i]; m != nil {
-			m.whole = m.rows == e.Records
+			m.Whole = m.Rows == e.Records
 		}
 		s.seen[e.Path] = matches[i]
 	}
@@ -125,14 +125,14 @@ func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyin
 
 // left are the keys of a set that a shard may have: those that a key index names, if it covers the shard, else those that bounds and term filters
 // leave.
-func (s *keySearch) left(all *Plan, e *manifest.Entry, set *rowkey.Set, may []bool, hits *keyindex.Hits) (left [][]byte) {
+func (s *keySearch) left(e *manifest.Entry, set *rowkey.Set, may []bool, hits *keyindex.Hits) (left [][]byte) {
 	if hits != nil {
 		for _, i := range hits.Keys {
 			left = append(left, set.Keys[i])
 		}
 		return left
 	}
-	keys := s.possible(all, e, set)
+	keys := s.possible(e, set)
 	if may == nil {
 		return keys
 	}
@@ -147,7 +147,7 @@ func (s *keySearch) left(all *Plan, e *manifest.Entry, set *rowkey.Set, may []bo
 // sift asks the term filters of shards, where they have some of columns of the key, which keys of a set each shard may have; nil is all. It costs a few
 // short reads for each matrix, which shards of one commit share, and spares the roots and indexes of shards that have none of the keys. Shards of which a
 // key index has told are not asked about.
-func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry, hits []*keyindex.Hits, set *rowkey.Set) (may [][]bool, err error) {
+func (s *keySearch) sift(ctx context.Context, shards []*manifest.Entry, hits []*keyindex.Hits, set *rowkey.Set) (may [][]bool, err error) {
 	may = make([][]bool, len(shards))
 	if len(set.Keys) > keyindex.MostLookedUp {
 		return may, nil
@@ -156,22 +156,9 @@ func (s *keySearch) sift(ctx context.Context, p *Plan, shards []*manifest.Entry,
 	if err != nil {
 		return nil, err
 	}
-	var units [][]*index.TermFilter
-	stripes := make([]int, len(shards)) // of each shard, among units
-	places := map[place]bool{}
-	for i, e := range shards {
-		if e.Terms == "" || hits[i] != nil || len(places) > maxSifted || len(s.possible(p, e, set)) == 0 {
-			continue
-		}
-		of := p.schema.TermFilters(e, urlresolve.Policy{Allow: allow})
-		stripes[i] = len(of)
-		units = append(units, of...)
-		for _, filters := range of {
-			for _, f := range filters {
-				places[place{f.Object, f.Start}] = true
-			}
-		}
-	}
+	units, stripes := tablescan.TermFilters(s.table.schema, shards, allow, func(i int) bool {
+		return hits[i] != nil || len(s.possible(shards[i], set)) == 0
+	})
 	if len(units) == 0 {
 		return may, nil
 	}
@@ -206,12 +193,12 @@ type keysOfShard struct {
 
 // shard looks for some keys of a set in a shard: first by what its entry states, then by what its root, its Bloom filters and indexes say, then
 // in the columns of the key. Where a key index has told which records have them, only the columns of those are read.
-func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, keys keysOfShard, m **match) error {
+func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, keys keysOfShard, m **tablescan.Match) error {
 	if len(keys.left) == 0 {
 		return nil
 	}
 	p, err := s.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Where: s.key.Filter(keys.left), Select: []string{}})
-	if err != nil || !p.bound.MayMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
+	if err != nil || !tablescan.MayMatch(p, e) {
 		return err
 	}
 	s.mu.Lock()
@@ -220,45 +207,46 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifes
 	if !e.IsShard() {
 		return corrupt.Unsupported(-1, "rows of an entry of format %q can't be replaced one by one; compact the table first", e.Format)
 	}
-	shard, err := s.table.openShard(ctx, client, e.Path, e.RootBytes, false)
+	shard, err := s.table.openShard(ctx, client, e.Path, e.RootBytes)
 	if err != nil {
 		return err
 	}
 	defer shard.Close()
-	in, err := p.newSearch(ctx, shard)
+	in, err := tablescan.NewSearch(ctx, p, shard, func(b arrow.RecordBatch, at int, bitmap []byte) error { return s.mark(b, at, bitmap, keys.set) })
 	if err != nil {
 		return err
 	}
-	in.superset = true
-	in.marks = func(b arrow.RecordBatch, at int, bitmap []byte) error { return s.mark(b, at, bitmap, keys.set) }
 	for i := range shard.Stripes() {
 		deleted, n, err := s.stripe(ctx, in, i, keys.hits)
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			found(m, e).add(i, deleted, n)
+			if *m == nil {
+				*m = &tablescan.Match{Path: e.Path, Entry: e, Opened: true, Stripes: map[int][]byte{}}
+			}
+			(*m).Add(i, deleted, n)
 		}
 	}
 	return nil
 }
 
 // stripe looks into a stripe.
-func (s *keySearch) stripe(ctx context.Context, in *search, i int, hits *keyindex.Hits) (deleted []byte, n int64, err error) {
+func (s *keySearch) stripe(ctx context.Context, in *tablescan.Search, i int, hits *keyindex.Hits) (deleted []byte, n int64, err error) {
 	switch {
 	case hits == nil:
-		return in.stripe(ctx, i)
+		return in.Stripe(ctx, i)
 	case len(hits.Rows[i]) == 0:
 		return nil, 0, nil
 	}
-	return in.records(ctx, i, hits.Rows[i])
+	return in.Records(ctx, i, hits.Rows[i])
 }
 
 // possible are the keys of a set that an entry's bounds and partition leave.
-func (s *keySearch) possible(all *Plan, e *manifest.Entry, set *rowkey.Set) [][]byte {
+func (s *keySearch) possible(e *manifest.Entry, set *rowkey.Set) [][]byte {
 	n := s.key.Columns[0]
 	var low, high []byte
-	if stats := all.schema.Stats(e, n.ID); stats != nil {
+	if stats := s.table.schema.Stats(e, n.ID); stats != nil {
 		if stats.Min != nil {
 			low = s.key.Part(n, stats.Min)
 		}
@@ -295,21 +283,4 @@ func (s *keySearch) mark(b arrow.RecordBatch, at int, bitmap []byte, set *rowkey
 		bitmap[place/8] |= bit
 	}
 	return nil
-}
-
-// found is the match of a shard, which is made if it is the first row that was found in it.
-func found(m **match, e *manifest.Entry) *match {
-	if *m == nil {
-		*m = &match{path: e.Path, entry: e, opened: true, stripes: map[int][]byte{}}
-	}
-	return *m
-}
-
-// add adds the rows that were found in a stripe to those that were found there before.
-func (m *match) add(stripe int, deleted []byte, n int64) {
-	m.rows += n
-	for i, b := range m.stripes[stripe] {
-		deleted[i] |= b
-	}
-	m.stripes[stripe] = deleted
 }

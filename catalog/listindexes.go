@@ -65,7 +65,7 @@ type indexList struct {
 }
 
 func (l *indexList) shard(ctx context.Context, e *manifest.Entry) error {
-	shard, err := l.table.openShard(ctx, l.table.cat.client, e.Path, e.RootBytes, false)
+	shard, err := l.table.openShard(ctx, l.table.cat.client, e.Path, e.RootBytes)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/catalog/internal/projection"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
@@ -32,7 +33,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 	if err != nil {
 		return nil, err
 	}
-	bound, err := bindFilter(where, t.schema)
+	bound, err := tablescan.Bind(where, t.schema)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (t *Table) Overwrite(ctx context.Context, where filter.Expr, src RecordSour
 		return &OverwriteResult{DeleteResult: DeleteResult{CommitResult: before}}, err
 	}
 	w := newShardWriters(t, j, &o)
-	r := &removal{job: j, find: func(ctx context.Context) ([]match, error) { return t.match(ctx, bound, nil) }}
+	r := &removal{job: j, find: func(ctx context.Context) ([]tablescan.Match, error) { return t.match(ctx, bound, nil) }}
 	out, err := r.overwrite(ctx, src, project, w)
 	if err != nil {
 		w.abort(ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -76,7 +77,7 @@ func (u *upsert) pick(ctx context.Context, s *table.Snapshot) (_ *CommitResult, 
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, d.close()) }()
-		u.search = &keySearch{table: t, key: d.key, keys: &d.keys, seen: map[string]*match{}}
+		u.search = &keySearch{table: t, key: d.key, keys: &d.keys, seen: map[string]*tablescan.Match{}}
 		if d.unique {
 			u.search.refuse = func(_ int64, key []byte) error {
 				return fmt.Errorf("%w: snapshot %d has a key that main has: %s", ErrExists, s.SnapshotID, d.key.Text(key))

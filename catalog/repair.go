@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,12 +9,11 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -215,7 +213,7 @@ func (t *Table) repairShard(ctx context.Context, e *manifest.Entry, faults []Tab
 		if err != nil {
 			return nil, err
 		}
-		lost, err := p.damageOf(ctx, unsized(e), e.Records)
+		lost, err := tablescan.DamageOf(ctx, p, unsized(e), e.Records)
 		if err != nil {
 			return nil, err
 		}
@@ -241,7 +239,7 @@ func (r *Repair) drop(lost *Damage) {
 		r.Action = repairEntry
 		return
 	}
-	if lost.all() {
+	if len(lost.Stripes) >= lost.Of {
 		r.Action, r.Lost = repairDrop, r.Rows
 		return
 	}
@@ -250,21 +248,6 @@ func (r *Repair) drop(lost *Damage) {
 			r.kept = append(r.kept, i)
 		}
 	}
-}
-
-// errRows is a shard that reads to another number of rows than its entry states.
-var errRows = errors.New("rows are missing")
-
-// rowsAreLost reports an error of the stored bytes, which no further attempt will correct, from one of the way to them: a store
-// that denies or does not answer, a memory limit, a cancelled context.
-func rowsAreLost(err error) bool {
-	switch {
-	case errors.Is(err, shardfmt.ErrBudget):
-		return false
-	case errors.Is(err, errRows), errors.Is(err, corrupt.ErrCorrupt), errors.Is(err, corrupt.ErrUnsupported):
-		return true
-	}
-	return errors.Is(err, blobio.ErrNotFound) || errors.Is(err, blobio.ErrRange) || errors.Is(err, urlresolve.ErrRefused)
 }
 
 // unsized is an entry without the size of its root, which may be what is wrong.
@@ -346,7 +329,7 @@ func (t *Table) entryAnew(ctx context.Context, e *manifest.Entry, root string, s
 
 // standardProperties are those that a rewritten shard keeps: tags mean its rows, not its bytes.
 func (t *Table) standardProperties(ctx context.Context, e *manifest.Entry) ([]shardfmt.Property, error) {
-	shard, err := t.openShard(ctx, t.cat.client, e.Path, 0, false)
+	shard, err := t.openShard(ctx, t.cat.client, e.Path, 0)
 	if err != nil {
 		return nil, err
 	}

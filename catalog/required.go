@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -203,17 +204,9 @@ func (t *Table) proveColumn(ctx context.Context, shard *shardfmt.Shard, e *manif
 	if err != nil {
 		return err
 	}
-	q, err := p.shardQuery(ctx, shard)
-	if err != nil {
-		return err
-	}
-	q.options.MaxMemory = t.cat.opts.MaxMemory
-	types, before := arrowtype.Schema(&schema.Schema{Fields: q.output}), int64(0)
-	for b, err := range shard.Scan(ctx, q.options) {
+	before := int64(0)
+	for b, err := range tablescan.OfShard(ctx, p, shard) {
 		if err != nil {
-			return err
-		}
-		if b, err = q.finish(ctx, b, types); err != nil {
 			return err
 		}
 		if path, row, found := arrowtype.FindNull(b.Column(0), n); found {

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -112,30 +113,30 @@ func (t *Table) plansOfStripes(ctx context.Context, e *manifest.Entry, stripes m
 	if err != nil || !some {
 		return []*Plan{whole}, err
 	}
-	shard, err := t.openShard(ctx, t.cat.client, e.Path, e.RootBytes, false)
+	shard, err := t.openShard(ctx, t.cat.client, e.Path, e.RootBytes)
 	if err != nil {
 		return nil, err
 	}
+	var start uint64 // of a run
 	for i, number := range numbers {
 		all := shard.Stripes()
 		if number < 0 || number >= len(all) {
 			return nil, fmt.Errorf("%w: stripe %d of %s, which has %d", ErrInvalid, number, e.Path, len(all))
 		}
 		s := all[number]
-		if i > 0 && numbers[i-1] == number-1 {
-			plans[len(plans)-1].window.end = s.Position + s.Records
-			continue
+		if i == 0 || numbers[i-1] != number-1 {
+			start = s.Position
 		}
-		part := *whole
-		part.window = &window{s.Position, s.Position + s.Records}
-		plans = append(plans, &part)
+		if i+1 == len(numbers) || numbers[i+1] != number+1 {
+			plans = append(plans, tablescan.Within(whole, start, s.Position+s.Records))
+		}
 	}
 	return plans, nil
 }
 
 // StripeRecords opens a shard of the table, whose root has size bytes, and gives the records of its stripes, deleted ones included.
 func (t *Table) StripeRecords(ctx context.Context, root string, size int64) ([]int64, error) {
-	shard, err := t.openShard(ctx, t.cat.client, root, size, false)
+	shard, err := t.openShard(ctx, t.cat.client, root, size)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (t *Table) openAll(ctx context.Context, shards []*manifest.Entry) ([]*shard
 	opened := make([]*shardfmt.Shard, len(shards))
 	return opened, t.cat.client.EachUpTo(ctx, carriedTogether, len(shards), func(ctx context.Context, branch *blobio.Client, i int) (err error) {
 		if shards[i].IsShard() {
-			opened[i], err = t.openShard(ctx, branch, shards[i].Path, shards[i].RootBytes, false)
+			opened[i], err = t.openShard(ctx, branch, shards[i].Path, shards[i].RootBytes)
 		}
 		return err
 	})

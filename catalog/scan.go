@@ -1,408 +1,178 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
-	"github.com/shardcat/shardcat/catalog/internal/projection"
-	"github.com/shardcat/shardcat/internal/parallel"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
-	"github.com/shardcat/shardcat/shardfmt/arrowtype"
-	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// ScanStats are what a scan did, for --explain. They may be read when the scan has ended.
-type ScanStats struct {
-	// ManifestsRead and ManifestsPruned are Iceberg's files of entries: those that were read, and those that their partitions rule out.
-	ManifestsRead         int `json:"manifests_read"`
-	ManifestsPruned       int `json:"manifests_pruned"`
-	ShardsTotal           int `json:"shards_total"`
-	ShardsPrunedPartition int `json:"shards_pruned_partition"`
-	ShardsPrunedBounds    int `json:"shards_pruned_bounds"`
-	ShardsPrunedStats     int `json:"shards_pruned_stats"`
-	// ShardsPrunedTerms are shards that term filters rule out before anything of them is read, StripesPrunedTerms stripes of other
-	// shards.
-	ShardsPrunedTerms int `json:"shards_pruned_terms"`
-	// ShardsPrunedKeys are shards that a key index of the table rules out. Stripes of others that it rules out count with those of term filters.
-	ShardsPrunedKeys   int   `json:"shards_pruned_keys"`
-	StripesPruned      int   `json:"stripes_pruned"`
-	StripesPrunedTerms int   `json:"stripes_pruned_terms"`
-	BlocksRead         int64 `json:"blocks_read"`
-	BlocksPruned       int64 `json:"blocks_pruned"`
-	// StripesIndexed are stripes whose rows indexes chose; StripesUnindexed were read for HAS or HASPREFIX
-	// without an index that could tell.
-	StripesIndexed   int `json:"stripes_indexed"`
-	StripesUnindexed int `json:"stripes_unindexed"`
-	// IndexGets and IndexBytes are what asking indexes cost.
-	IndexGets   int64 `json:"index_gets"`
-	IndexBytes  int64 `json:"index_bytes"`
-	RowsMatched int64 `json:"rows_matched"`
-	// EncodingsSkipped are encodings of fields that were damaged or unknown, where another one of the field was read; one
-	// for each column and stripe.
-	EncodingsSkipped int64 `json:"encodings_skipped"`
-	// Contradictions are fields whose statistics contradict each other or the stored presence; one for each column and stripe.
-	Contradictions int64 `json:"contradictions"`
-}
+// Scans of a table, what they read, and how: see the types' own comments.
+type (
+	At          = tablescan.At
+	ScanOptions = tablescan.ScanOptions
+	OrderKey    = tablescan.OrderKey
+	ReadOptions = tablescan.ReadOptions
+	Plan        = tablescan.Plan
+	ScanStats   = tablescan.ScanStats
+	Damage      = tablescan.Damage
+	Task        = tablescan.Task
+	TaskPlan    = tablescan.TaskPlan
+)
 
 const (
-	// scanShards is how many shards are decoded at a time, and hold batches.
-	scanShards = 4
-	// aheadShards is how many shards of a remote store are open at a time, most of which wait for their turn with their first bytes:
-	// as many as the requests to a store at the same time (blobio.DefaultBucketConcurrency).
-	aheadShards = 64
+	// NoRows is the Limit of a scan that reads nothing but plans all the same.
+	NoRows = tablescan.NoRows
+	// DefaultSplitSize is how many stored bytes a task covers, if not reported otherwise.
+	DefaultSplitSize = tablescan.DefaultSplitSize
 )
 
 // Scan plans and reads. Batches have the columns of Schema in canonical Arrow types. They need no Release, and may be
 // kept unless ReuseBatches states otherwise; a loop that releases each when it is done with it takes less time, see
 // shardfmt.Shard.Scan. It stops at the first error, which it yields. stats may be nil.
 func (t *Table) Scan(ctx context.Context, o ScanOptions, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
+	o.Runs = true
+	return run(ctx, stats, func() (*Plan, error) { return t.Plan(ctx, o) })
+}
+
+// run makes a plan and runs it.
+func run(ctx context.Context, stats *ScanStats, plan func() (*Plan, error)) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		o.Runs = true
-		p, err := t.Plan(ctx, o)
+		p, err := plan()
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for b, err := range p.Run(ctx, stats) {
-			if !yield(b, err) || err != nil {
-				return
-			}
+		p.Run(ctx, stats)(yield)
+	}
+}
+
+// Plan prunes by what the manifests say, and by the term filters that they lead to. It reads manifests and short pieces of filters, and
+// opens no shard unless ScanOptions.Runs allows it.
+func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
+	s, err := t.snapshot(o.At)
+	if err != nil {
+		return nil, err
+	}
+	ts := t.schema
+	if s != nil && s.SchemaID != nil && !t.follows(o.At) {
+		if ts, err = t.schemaByID(*s.SchemaID); err != nil {
+			return nil, err
 		}
 	}
-}
-
-// Count is the number of rows that Run gives. Where nothing but the shards reports which rows those are, the entries of the
-// catalog tell their number, deleted ones left out, and nothing is read; else the columns of the filter are. stats may be
-// nil.
-func (p *Plan) Count(ctx context.Context, stats *ScanStats) (rows int64, err error) {
-	if o := &p.options; p.leftOut == nil && p.bound == nil && p.window == nil && o.Limit == 0 && o.Offset == 0 && o.Sample == 0 {
-		for _, shard := range p.Shards {
-			rows += shard.Records
-		}
-		return rows, nil
+	p, err := tablescan.New(t.scanned(ts, s), nil, o)
+	if err != nil || s == nil {
+		return p, err
 	}
-	bare := *p // of any columns, in any order
-	bare.options.ReuseBatches = true
-	if p.options.Sample == 0 && p.leftOut == nil {
-		bare.options.Select, bare.options.OrderBy, bare.columns = []string{}, nil, nil
-	}
-	for batch, err := range bare.Run(ctx, stats) {
-		if err != nil {
-			return rows, err
-		}
-		rows += batch.NumRows()
-	}
-	return rows, nil
-}
-
-// Schema is the Arrow schema of the batches.
-func (p *Plan) Schema() *arrow.Schema {
-	return arrowtype.Schema(&schema.Schema{Fields: p.output()})
-}
-
-// Fields are the selected fields of the table's schema; members that were not selected are left out. They must
-// not be changed.
-func (p *Plan) Fields() []*schema.Node { return p.output() }
-
-// output are the columns of the result.
-func (p *Plan) output() []*schema.Node {
-	if p.options.Select == nil {
-		return p.schema.Shard.Fields
-	}
-	return projection.Prune(p.schema.Shard, p.columns)
-}
-
-// Run reads the planned shards: ordered by columns or by their commits if requested, else as they come.
-func (p *Plan) Run(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
-	o, limit := &p.options, int64(-1)
-	switch {
-	case o.Limit == NoRows:
-		limit = 0
-	case o.Limit > 0:
-		limit = o.Limit
-	}
-	switch {
-	case limit == 0: // nothing to read, but the plan is reported
-		return p.read(ctx, stats, 0)
-	case o.Sample > 0:
-		return skipping(p.sampled(ctx, stats), o.Offset, limit)
-	case len(o.OrderBy) > 0:
-		return skipping(p.sorted(ctx, stats), o.Offset, limit)
-	case o.Offset > 0 && limit > 0:
-		return skipping(p.read(ctx, stats, o.Offset+limit), o.Offset, limit)
-	case o.Offset > 0:
-		return skipping(p.read(ctx, stats, limit), o.Offset, limit)
-	}
-	return p.read(ctx, stats, limit)
-}
-
-// read reads the planned shards until there are limit rows (negative: all).
-func (p *Plan) read(ctx context.Context, stats *ScanStats, limit int64) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		if stats == nil {
-			stats = &ScanStats{}
-		}
-		if err := p.checkColumns(); err != nil {
-			yield(nil, err)
-			return
-		}
-		stats.ManifestsRead, stats.ManifestsPruned = p.Manifests, p.ManifestsPruned
-		stats.ShardsTotal, stats.ShardsPrunedPartition, stats.ShardsPrunedBounds = p.Total, p.PrunedPartition, p.PrunedBounds
-		stats.ShardsPrunedTerms, stats.ShardsPrunedKeys = p.PrunedTerms, p.PrunedKeys
-		r := &reading{plan: p, stats: stats, types: p.Schema(), fork: p.table.cat.client.Fork(),
-			budget: shardfmt.NewBudget(cmp.Or(p.options.MaxMemory, p.table.cat.opts.MaxMemory))}
-		stripes := int64(0)
-		for _, e := range p.Shards {
-			stripes += max(1, e.Private.Stripes)
-		}
-		r.all, r.ahead = limit < 0, shardfmt.NewReadAhead(r.budget, int(stripes))
-		defer r.wait()
-		defer cancel()
-		left := limit
-		if limit == 0 {
-			return
-		}
-		for _, out := range r.start(ctx) {
-			for {
-				b, ok := receive(ctx, out)
-				if !ok {
-					break
-				}
-				if b.err != nil {
-					yield(nil, b.err)
-					return
-				}
-				if b.batch == nil {
-					continue // the shard's end
-				}
-				batch, last := b.batch, false
-				if limit >= 0 && batch.NumRows() >= left {
-					batch, last = batch.NewSlice(0, left), true
-				}
-				left -= batch.NumRows()
-				r.matched(batch.NumRows())
-				if !yield(batch, nil) || last {
-					return
-				}
-				if b.used != nil {
-					b.used <- struct{}{}
-				}
-			}
-		}
-	}
-}
-
-// receive waits for the next delivery; false means that there is none. A cancelled scan is an error, never an
-// early end.
-func receive(ctx context.Context, from <-chan delivery) (delivery, bool) {
-	select {
-	case d, ok := <-from:
-		if !ok && ctx.Err() != nil {
-			return delivery{err: ctx.Err()}, true
-		}
-		return d, ok
-	case <-ctx.Done():
-		return delivery{err: ctx.Err()}, true
-	}
-}
-
-// delivery is a batch on its way to the caller, or the error that ends the scan. used, if not nil, has space for the word that
-// nobody looks at the batch any more.
-type delivery struct {
-	batch arrow.RecordBatch
-	err   error
-	used  chan struct{}
-}
-
-// reading is a scan at work. Each shard has a channel of its own where order matters, all share one where it
-// does not.
-type reading struct {
-	plan  *Plan
-	types *arrow.Schema
-	group sync.WaitGroup
-	// fork counts the requests for shards that are read side by side.
-	fork *blobio.Fork
-	// budget is that of all shards together, ahead what they fetch before it is needed.
-	budget *shardfmt.Budget
-	ahead  *shardfmt.ReadAhead
-	// all: there is no limit to the rows that are read.
-	all bool
-
-	mu    sync.Mutex
-	stats *ScanStats
-}
-
-func (r *reading) wait() {
-	r.group.Wait()
-	r.fork.Join()
-	r.plan.opened.join()
-}
-
-func (r *reading) matched(n int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stats.RowsMatched += n
-}
-
-// start begins to read and gives the channels to drain, in order.
-func (r *reading) start(ctx context.Context) []chan delivery {
-	outs := make([]chan delivery, 1)
-	if r.plan.options.Ordered {
-		outs = make([]chan delivery, len(r.plan.Shards))
-	}
-	for i := range outs {
-		outs[i] = make(chan delivery, 1)
-	}
-	r.group.Add(1)
-	go func() {
-		defer r.group.Done()
-		r.read(ctx, outs)
-	}()
-	return outs
-}
-
-// read reads the shards, some at a time. A channel is closed when nothing more will be sent on it.
-//
-// Of a remote store, more shards are opened than decoded: their roots and first bytes are fetched while those before them are decoded,
-// which they wait for with turn. Turns are given in the order of the shards, so that the one whose batches are taken first always
-// has one.
-func (r *reading) read(ctx context.Context, outs []chan delivery) {
-	shards, ordered := r.plan.Shards, r.plan.options.Ordered
-	opened := make(chan struct{}, r.opened(ctx))
-	turns, ended := make([]chan struct{}, len(shards)), make([]chan struct{}, len(shards))
-	for i := range shards {
-		turns[i], ended[i] = make(chan struct{}), make(chan struct{})
-	}
-	var begun sync.WaitGroup
-	begun.Add(1)
-	go func() {
-		defer begun.Done()
-		giveTurns(ctx, turns, ended, r.ahead.SetTurn)
-	}()
-	for i, e := range shards {
-		select {
-		case opened <- struct{}{}:
-		case <-ctx.Done():
-			begun.Wait()
-			return // nobody listens any more
-		}
-		begun.Add(1)
-		go func() {
-			defer begun.Done()
-			defer func() { <-opened }()
-			defer close(ended[i])
-			if !ordered {
-				r.shard(ctx, e, shardTurn{i, turns[i]}, outs[0])
-				return
-			}
-			defer close(outs[i])
-			r.shard(ctx, e, shardTurn{i, turns[i]}, outs[i])
-			// The place among those that are read is kept until the last batch was taken: a caller that takes its time would
-			// else have all shards of one batch each in memory.
-			select {
-			case outs[i] <- delivery{}:
-			case <-ctx.Done():
-			}
-		}()
-	}
-	begun.Wait()
-	if !ordered {
-		close(outs[0])
-	}
-}
-
-// shardTurn is the place of a shard among those of the scan, and closed when it may be decoded.
-type shardTurn struct {
-	place int
-	comes <-chan struct{}
-}
-
-// giveTurns closes one turn after the other, and reports each to given, so that at most scanShards of those whose turn has come have not ended.
-func giveTurns(ctx context.Context, turns, ended []chan struct{}, given func(place int)) {
-	slots := make(chan struct{}, scanShards)
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	for i := range turns {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		given(i)
-		close(turns[i])
-		waiting.Go(func() {
-			select {
-			case <-ended[i]:
-			case <-ctx.Done():
-			}
-			<-slots
-		})
-	}
-}
-
-// opened is how many shards are open at a time.
-func (r *reading) opened(ctx context.Context) int {
-	shards := r.plan.Shards
-	if !r.all || len(shards) == 0 || r.plan.table.cat.client.Nearby(ctx, shards[0].Path) {
-		return scanShards
-	}
-	return aheadShards
-}
-
-// reuses reports whether batches are valid only until the next one is requested.
-func (r *reading) reuses() bool {
-	o := &r.plan.options
-	return o.ReuseBatches && len(o.OrderBy) == 0 && o.Sample == 0
-}
-
-// shard reads one shard into out.
-func (r *reading) shard(ctx context.Context, e *manifest.Entry, turn shardTurn, out chan<- delivery) {
-	var used chan struct{}
-	if r.reuses() {
-		used = make(chan struct{}, 1)
-	}
-	err := parallel.Guarded(func() error {
-		return r.batches(ctx, e, turn, func(b arrow.RecordBatch) bool {
-			select {
-			case out <- delivery{batch: b, used: used}:
-			case <-ctx.Done():
-				return false
-			}
-			if used == nil {
-				return true
-			}
-			select {
-			case <-used:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
+	err = tablescan.Prune(p, func(columns *manifest.Projection, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error] {
+		return t.entriesOf(ctx, s, columns, skip)
 	})
-	if err == nil {
-		return
+	if err != nil {
+		return nil, err
 	}
-	if p := (*parallel.Panic)(nil); errors.As(err, &p) {
-		err = fmt.Errorf("%s: %w", e.Path, err)
+	if o.SkipDamaged {
+		return p, tablescan.LeaveOut(ctx, p)
 	}
-	select {
-	case out <- delivery{err: err}:
-	case <-ctx.Done():
+	if err := t.siftKeys(ctx, p, ts); err != nil {
+		return p, err
 	}
+	return p, tablescan.Sift(ctx, p)
 }
 
-// empty makes batches without columns, for scans that only count.
-func empty(types *arrow.Schema, rows int64) arrow.RecordBatch {
-	return array.NewRecordBatch(types, nil, rows)
+// PlanOf plans to read given shards of the table by its current schema, whether or not they are live.
+func (t *Table) PlanOf(shards []*manifest.Entry, o ScanOptions) (*Plan, error) {
+	return tablescan.New(t.scanned(t.schema, t.branch("")), shards, o)
+}
+
+// scanned is the state of the table that a scan reads by a schema.
+func (t *Table) scanned(ts *manifest.TableSchema, s *table.Snapshot) *tablescan.State {
+	o := &t.cat.opts
+	out := &tablescan.State{Table: t, Name: t.name.String(), Schema: ts, Metadata: t.ice.Metadata(), Client: t.cat.client, Log: o.Log, MaxMemory: o.MaxMemory}
+	if s != nil {
+		out.SnapshotID = s.SnapshotID
+	}
+	return out
+}
+
+// follows reports whether a state is read by the table's current schema: the head of a branch is, an older state or a
+// tag has the schema of its time.
+func (t *Table) follows(at At) bool {
+	if at.SnapshotID != 0 || !at.AsOf.IsZero() {
+		return false
+	}
+	_, err := t.writableBranch(at.Ref)
+	return err == nil
+}
+
+// schemaByID is the table's schema of an earlier time.
+func (t *Table) schemaByID(id int) (*manifest.TableSchema, error) {
+	if id == t.ice.Schema().ID {
+		return t.schema, nil
+	}
+	for _, sc := range t.ice.Metadata().Schemas() {
+		if sc.ID == id {
+			var notes manifest.TypeNotes
+			if err := notes.Decode(t.ice.Properties()[manifest.TypesProperty]); err != nil {
+				return nil, err
+			}
+			s := manifest.NewTableSchema(sc, notes)
+			s.Names = t.schema.Names
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("table %s: schema %d: %w", t.name, id, ErrNotFound)
+}
+
+// Schemas are all schemas that the table has had, the current one among them.
+func (t *Table) Schemas() ([]*manifest.TableSchema, error) {
+	var out []*manifest.TableSchema
+	for _, sc := range t.ice.Metadata().Schemas() {
+		s, err := t.schemaByID(sc.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// PlanTask makes a plan that reads one task. A task of another table, of an unknown version, or with records that its shard does not have
+// is refused; so is a shard outside of the table's vault and what it has adopted.
+func (t *Table) PlanTask(task *Task) (*Plan, error) {
+	return tablescan.OfTask(t.scanned(nil, nil), t.schemaByID, task)
+}
+
+// ReadTask reads one task; see PlanTask and Scan.
+func (t *Table) ReadTask(ctx context.Context, task *Task, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
+	return run(ctx, stats, func() (*Plan, error) { return t.PlanTask(task) })
+}
+
+// openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has
+// adopted.
+func (t *Table) openShard(ctx context.Context, client *blobio.Client, root string, size int64) (*shardfmt.Shard, error) {
+	return tablescan.Open(ctx, client, t, root, shardfmt.OpenOptions{Size: size})
+}
+
+// Matcher gives a function that reports whether an entry's bounds and counts prove that a filter selects all its rows, and the
+// columns, by field id, that such an entry must have; see BriefEntries. A filter on columns that the table lacks is ErrInvalid.
+func (t *Table) Matcher(where filter.Expr) (whole func(*manifest.Entry) bool, columns []int, err error) {
+	bound, err := tablescan.Bind(where, t.schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, node := range bound.Nodes() {
+		columns = append(columns, t.schema.IDs[node])
+	}
+	return func(e *manifest.Entry) bool {
+		return bound.MustMatch(func(id uint32) *filter.Stats { return t.schema.Stats(e, id) })
+	}, columns, nil
 }

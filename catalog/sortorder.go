@@ -198,6 +198,57 @@ func (t *Table) sorted(ctx context.Context, order []OrderKey, rows iter.Seq2[arr
 			yield(nil, fmt.Errorf("%w: sort order: %w", ErrInvalid, err))
 			return
 		}
-		t.drain(ctx, s, rows)(yield)
+		s.Drain(ctx, rows, t.cat.opts.Log)(yield)
 	}
+}
+
+// ParseOrder reads keys as they are typed: "a, b.c desc, d nulls first".
+func ParseOrder(text string) ([]OrderKey, error) {
+	var keys []OrderKey
+	for rest, more := text, true; more; {
+		column, words, behind, found := cutKey(rest)
+		if rest, more = behind, found; column == "" {
+			return nil, fmt.Errorf("%w: order %q: missing column", ErrInvalid, text)
+		}
+		k := OrderKey{Column: column}
+		switch rest := strings.ToLower(strings.Join(strings.Fields(words), " ")); rest {
+		case "", "asc", "nulls last", "asc nulls last":
+		case "desc", "desc nulls last":
+			k.Descending = true
+		case "nulls first", "asc nulls first":
+			k.NullsFirst = true
+		case "desc nulls first":
+			k.Descending, k.NullsFirst = true, true
+		default:
+			return nil, fmt.Errorf("%w: order %q: expected asc, desc, nulls first or nulls last after a column, not %q", ErrInvalid, text, rest)
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// cutKey cuts off the first key of an order: its column, as a dotted path, and the words behind it. Names in double quotes may hold
+// anything, dots, spaces and commas too; a quote in them is doubled.
+func cutKey(text string) (column, words, rest string, more bool) {
+	text = strings.TrimLeft(text, " \t\n")
+	var path []byte
+	for text != "" && !strings.ContainsRune(" \t\n,", rune(text[0])) {
+		if text[0] != '"' {
+			path, text = append(path, text[0]), text[1:]
+			continue
+		}
+		var name []byte
+		for text = text[1:]; text != ""; text = text[1:] {
+			if strings.HasPrefix(text, `""`) {
+				text = text[1:]
+			} else if text[0] == '"' {
+				text = text[1:]
+				break
+			}
+			name = append(name, text[0])
+		}
+		path = append(path, schema.JoinPath(string(name))...)
+	}
+	words, rest, more = strings.Cut(text, ",")
+	return string(path), words, rest, more
 }

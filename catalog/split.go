@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/iceberg-go"
 
 	"github.com/shardcat/shardcat/catalog/internal/projection"
@@ -169,24 +168,20 @@ func (s *splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partit
 	if n == nil {
 		return partitionColumn{}, fmt.Errorf("partition field %q: its column was dropped", f.Name)
 	}
-	path := projection.PathTo(s.schema.Shard.Fields, n)
-	a := b.Column(projection.ColumnIndex(b, path[0].Name))
-	null := []arrow.Array{a}
-	for _, member := range path[1:] {
-		parent, ok := a.(*array.Struct)
-		if !ok {
-			return partitionColumn{}, fmt.Errorf("partition field %q: a member of a %s", f.Name, a.DataType())
-		}
-		i, _ := parent.DataType().(*arrow.StructType).FieldIdx(member.Name)
-		a = parent.Field(i)
-		null = append(null, a)
+	var path []string
+	for _, member := range projection.PathTo(s.schema.Shard.Fields, n) {
+		path = append(path, member.Name)
 	}
-	literal, err := literals(n, a)
+	on, err := projection.Member(b, path)
+	if err != nil {
+		return partitionColumn{}, fmt.Errorf("partition field %q: %w", f.Name, err)
+	}
+	literal, err := literals(n, on[len(on)-1])
 	if err != nil {
 		return partitionColumn{}, fmt.Errorf("partition field %q: %w", f.Name, err)
 	}
 	return partitionColumn{field: f, last: &cachedTransform{}, value: func(row int) iceberg.Optional[iceberg.Literal] {
-		for _, a := range null {
+		for _, a := range on {
 			if a.IsNull(row) {
 				return iceberg.Optional[iceberg.Literal]{}
 			}

@@ -3,11 +3,7 @@ package catalog
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
@@ -97,7 +93,7 @@ func (g *gathering) shard(ctx context.Context, e *manifest.Entry) error {
 	g.out.Shards++
 	g.out.Rows += e.Records
 	g.out.Bytes += e.StoredBytes
-	shard, err := g.table.openShard(ctx, g.table.cat.client, e.Path, e.RootBytes, false)
+	shard, err := g.table.openShard(ctx, g.table.cat.client, e.Path, e.RootBytes)
 	if err != nil {
 		return err
 	}
@@ -151,11 +147,11 @@ func (g *gathering) scan(ctx context.Context, e *manifest.Entry, c *gathered) er
 		if err != nil {
 			return err
 		}
-		a, err := memberOf(b, schema.SplitPath(c.path))
+		on, err := projection.Member(b, schema.SplitPath(c.path))
 		if err != nil {
 			return err
 		}
-		c.sum.Add(a)
+		c.sum.Add(on[len(on)-1])
 	}
 	return nil
 }
@@ -165,18 +161,4 @@ func (c *gathered) finish() ColumnStatistics {
 	out.Rows, out.Nulls, out.Min, out.Max, out.Inexact = r.Rows, r.Nulls, r.Min, r.Max, r.Inexact
 	out.Distinct, out.DistinctExact = r.Distinct, r.DistinctExact
 	return out
-}
-
-// memberOf is the array at a path of names in a batch.
-func memberOf(b arrow.RecordBatch, path []string) (arrow.Array, error) {
-	a := b.Column(projection.ColumnIndex(b, path[0]))
-	for _, name := range path[1:] {
-		parent, ok := a.(*array.Struct)
-		if !ok {
-			return nil, fmt.Errorf("%w: %s is in no struct", ErrInvalid, name)
-		}
-		i, _ := parent.DataType().(*arrow.StructType).FieldIdx(name)
-		a = parent.Field(i)
-	}
-	return a, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -72,7 +73,7 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	u.search = &keySearch{table: t, branch: w.job.branch, key: key, keys: &d.keys, seen: map[string]*match{}}
+	u.search = &keySearch{table: t, branch: w.job.branch, key: key, keys: &d.keys, seen: map[string]*tablescan.Match{}}
 	if unique {
 		u.search.refuse = func(row int64, key []byte) error {
 			return fmt.Errorf("%w: %s has a key that the table has: %s", ErrExists, d.rowName(row), u.search.key.Text(key))
@@ -119,13 +120,13 @@ func (u *upsert) prepare(ctx context.Context) (manifest.Change, error) {
 		return c, err
 	}
 	for i, m := range shards {
-		u.marked[m.path] = entries[i]
+		u.marked[m.Path] = entries[i]
 	}
 	for i := range found {
 		m := &found[i]
-		c.Operation, c.Remove = table.OpOverwrite, append(c.Remove, m.path)
-		if !m.whole {
-			c.Add = append(c.Add, u.marked[m.path])
+		c.Operation, c.Remove = table.OpOverwrite, append(c.Remove, m.Path)
+		if !m.Whole {
+			c.Add = append(c.Add, u.marked[m.Path])
 		}
 	}
 	return c, u.job.checkEntries(u.job.table, c.Add)

@@ -366,7 +366,7 @@ func (v *tableVerifier) shard(ctx context.Context, client *blobio.Client, e *man
 	if err != nil {
 		return err
 	}
-	if err := checkPlace(e.Path, allow); err != nil {
+	if err := check.Place(e.Path, allow); err != nil {
 		v.found(faultPlace{faultEntry, e.Path, e.Path}, -1, "%v", err)
 		return nil
 	}

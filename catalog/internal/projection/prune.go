@@ -1,8 +1,12 @@
 package projection
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
@@ -101,4 +105,18 @@ func PathTo(nodes []*schema.Node, n *schema.Node) []*schema.Node {
 		}
 	}
 	return nil
+}
+
+// Member are the arrays on a path of names in a batch: structs, and at last the member.
+func Member(b arrow.RecordBatch, path []string) ([]arrow.Array, error) {
+	on := []arrow.Array{b.Column(ColumnIndex(b, path[0]))}
+	for i, name := range path[1:] {
+		parent, ok := on[i].(*array.Struct)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s is not in a struct but in %s", caterr.ErrInvalid, name, on[i].DataType())
+		}
+		at, _ := parent.DataType().(*arrow.StructType).FieldIdx(name)
+		on = append(on, parent.Field(at))
+	}
+	return on, nil
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -322,4 +323,29 @@ func dataSize(d arrow.ArrayData) (n int64) {
 		n += dataSize(child)
 	}
 	return n
+}
+
+// Drain feeds a sort and gives the sorted rows, once.
+func (s *Sorter) Drain(ctx context.Context, rows iter.Seq2[arrow.RecordBatch, error], log *slog.Logger) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		err := func() error {
+			for b, err := range rows {
+				if err == nil {
+					err = s.Add(ctx, b)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}()
+		if err != nil {
+			yield(nil, errors.Join(err, s.Close()))
+			return
+		}
+		s.Sorted(ctx)(yield)
+		if err := s.Close(); err != nil {
+			log.Warn("a temporary file of a sort could not be deleted", "error", err)
+		}
+	}
 }

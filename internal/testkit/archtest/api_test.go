@@ -88,7 +88,8 @@ func hasExample(t *testing.T, path string) bool {
 	})
 }
 
-// exported lists the exported names of every package that other modules can import, with the methods and fields of exported types.
+// exported lists the exported names of every package that other modules can import, with the methods and fields of exported types, also of
+// those that are aliases of internal ones.
 func exported(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -123,7 +124,7 @@ func exported(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		for _, name := range exportedOf(file) {
+		for _, name := range slices.Concat(exportedOf(file), aliased(t, file)) {
 			names = append(names, filepath.ToSlash(folder)+" "+name)
 		}
 		return nil
@@ -133,6 +134,53 @@ func exported(t *testing.T) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// aliased lists the methods and fields of types of internal packages that a file exports under names of its own.
+func aliased(t *testing.T, file *ast.File) (names []string) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || !spec.Assign.IsValid() || !spec.Name.IsExported() {
+			return true
+		}
+		of, ok := spec.Type.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		for _, i := range file.Imports {
+			folder, own := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "github.com/shardcat/shardcat/")
+			if !own || !strings.Contains(folder, "internal/") || filepath.Base(folder) != of.X.(*ast.Ident).Name {
+				continue
+			}
+			for _, name := range exportedIn(t, folder) {
+				if kind, member, ok := strings.Cut(name, " "+of.Sel.Name+"."); ok {
+					names = append(names, kind+" "+spec.Name.Name+"."+member)
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// exportedIn lists the exported names of a package.
+func exportedIn(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(repository, folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, exportedOf(file)...)
+	}
+	return names
 }
 
 func exportedOf(file *ast.File) (names []string) {

@@ -1,4 +1,4 @@
-package catalog
+package tablescan
 
 import (
 	"context"
@@ -20,34 +20,39 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// match is a live shard with rows that a filter selects.
-type match struct {
-	path string
-	// entry of a shard that was looked into, or might have been; nil where only whole shards go.
-	entry *manifest.Entry
-	// rows that are selected and live.
-	rows int64
-	// whole: those are all live rows of the shard.
-	whole bool
-	// opened: the shard's entry did not tell.
-	opened bool
-	// stripes are the deleted records of the stripes with selected rows, those deleted before included; see
+// Match is a live shard with rows that a filter selects.
+type Match struct {
+	Path string
+	// Entry of a shard that was looked into, or might have been; nil where only whole shards go.
+	Entry *manifest.Entry
+	// Rows that are selected and live.
+	Rows int64
+	// Whole: those are all live rows of the shard.
+	Whole bool
+	// Opened: the shard's entry did not tell.
+	Opened bool
+	// Stripes are the deleted records of the stripes with selected rows, those deleted before included; see
 	// merge.Deletion.
-	stripes map[int][]byte
+	Stripes map[int][]byte
 }
 
-// match finds the shards with rows that a filter selects.
-func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done, total int)) ([]match, error) {
-	p, err := t.Plan(ctx, ScanOptions{Where: where, Select: []string{}})
-	if err != nil {
-		return nil, err
+// Add adds the rows that were found in a stripe to those that were found there before.
+func (m *Match) Add(stripe int, deleted []byte, n int64) {
+	m.Rows += n
+	for i, b := range m.Stripes[stripe] {
+		deleted[i] |= b
 	}
-	found := make([]match, len(p.Shards))
+	m.Stripes[stripe] = deleted
+}
+
+// Matches finds the shards with rows that the plan's filter selects.
+func Matches(ctx context.Context, p *Plan, progress func(done, total int)) ([]Match, error) {
+	found := make([]Match, len(p.Shards))
 	var mu sync.Mutex
 	done := 0
-	err = t.cat.client.EachUpTo(ctx, scanShards, len(p.Shards), func(ctx context.Context, branch *blobio.Client, i int) error {
+	err := p.state.Client.EachUpTo(ctx, ShardsAtOnce, len(p.Shards), func(ctx context.Context, branch *blobio.Client, i int) error {
 		e := p.Shards[i]
-		var m *match
+		var m *Match
 		err := parallel.Guarded(func() (err error) { // so that a panic names the shard
 			m, err = p.matchShard(ctx, branch, e)
 			return err
@@ -66,49 +71,52 @@ func (t *Table) match(ctx context.Context, where filter.Expr, progress func(done
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(m match) bool { return m.rows == 0 && !m.whole }), nil
+	return slices.DeleteFunc(found, func(m Match) bool { return m.Rows == 0 && !m.Whole }), nil
 }
 
 // matchShard decides on one shard: by its entry, where that is proof, else by its records.
-func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*match, error) {
-	m := &match{path: e.Path, entry: e}
-	if p.bound.MustMatch(func(id uint32) *filter.Stats { return p.schema.Stats(e, id) }) {
-		m.whole, m.rows = true, e.Records
+func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*Match, error) {
+	m := &Match{Path: e.Path, Entry: e}
+	if p.bound.MustMatch(func(id uint32) *filter.Stats { return p.state.Schema.Stats(e, id) }) {
+		m.Whole, m.Rows = true, e.Records
 		return m, nil
 	}
 	if !e.IsShard() {
 		return nil, corrupt.Unsupported(-1, "rows of an entry of format %q can't be deleted one by one", e.Format)
 	}
-	m.opened = true
-	shard, err := p.table.openShard(ctx, client, e.Path, e.RootBytes, false)
+	m.Opened = true
+	shard, err := p.state.open(ctx, client, e)
 	if err != nil {
 		return nil, err
 	}
 	defer shard.Close()
-	s, err := p.newSearch(ctx, shard)
+	s, err := NewSearch(ctx, p, shard, nil)
 	if err != nil {
 		return nil, err
 	}
-	m.stripes = map[int][]byte{}
+	m.Stripes = map[int][]byte{}
 	for i := range shard.Stripes() {
-		deleted, n, err := s.stripe(ctx, i)
+		deleted, n, err := s.Stripe(ctx, i)
 		if err != nil {
 			return nil, err
 		}
 		if n > 0 {
-			m.stripes[i] = deleted
-			m.rows += n
+			m.Stripes[i] = deleted
+			m.Rows += n
 		}
 	}
 	if live := int64(shard.Records() - shard.Deleted()); live != e.Records {
 		return nil, corrupt.At(-1, "the shard has %d live records, its entry says %d", live, e.Records)
 	}
-	m.whole = m.rows == e.Records
+	m.Whole = m.Rows == e.Records
 	return m, nil
 }
 
-// search looks for the selected records of one shard, stripe by stripe.
-type search struct {
+// Marks sets the bits of the selected rows of a batch whose first row lies at a place of the stripe.
+type Marks func(b arrow.RecordBatch, at int, bitmap []byte) error
+
+// Search looks for the selected records of one shard, stripe by stripe.
+type Search struct {
 	plan  *Plan
 	shard *shardfmt.Shard
 	// pushed is the filter in the shard's own terms, with which a scan can prune; nil where they differ.
@@ -116,22 +124,25 @@ type search struct {
 	// columns of the shard that the filter needs, and how they become those of the table.
 	columns []string
 	project projection.Projection
-	// marks sets the bits of the selected rows of a batch whose first row lies at a place of the stripe.
-	marks func(b arrow.RecordBatch, at int, bitmap []byte) error
+	marks   Marks
 	// superset: the filter selects these rows and maybe others.
 	superset bool
 }
 
-func (p *Plan) newSearch(ctx context.Context, shard *shardfmt.Shard) (*search, error) {
+// NewSearch looks for the records of a shard that the plan's filter selects. With marks it is those among them that
+// marks selects.
+func NewSearch(ctx context.Context, p *Plan, shard *shardfmt.Shard, marks Marks) (*Search, error) {
 	own, ids, err := p.fieldsOf(ctx, shard)
 	if err != nil {
 		return nil, err
 	}
-	target, names := projection.Prune(p.schema.Shard, p.filterNodes()), shardPaths(own, ids)
-	q := &shardQuery{needed: target, project: projection.Projection{Target: target, IDs: p.schema.IDs, Shard: own, ShardIDs: ids}}
-	return &search{
-		plan: p, shard: shard, pushed: p.pushDown(own, ids, names), columns: q.paths(p.schema.Shard, names), project: q.project, marks: p.marks,
-	}, nil
+	target, names := projection.Prune(p.state.Schema.Shard, p.filterNodes()), shardPaths(own, ids)
+	q := &shardQuery{needed: target, project: projection.Projection{Target: target, IDs: p.state.Schema.IDs, Shard: own, ShardIDs: ids}}
+	s := &Search{plan: p, shard: shard, pushed: p.pushDown(own, ids, names), columns: q.paths(p.state.Schema.Shard, names), project: q.project, marks: marks, superset: marks != nil}
+	if marks == nil {
+		s.marks = p.marks
+	}
+	return s, nil
 }
 
 // marks sets the bits of the rows of a batch that the filter selects.
@@ -148,9 +159,9 @@ func (p *Plan) marks(b arrow.RecordBatch, at int, bitmap []byte) error {
 	return nil
 }
 
-// stripe finds the selected records of a stripe: n of them are live, deleted marks them and those that were
+// Stripe finds the selected records of a stripe: n of them are live, deleted marks them and those that were
 // deleted before.
-func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, err error) {
+func (s *Search) Stripe(ctx context.Context, i int) (deleted []byte, n int64, err error) {
 	st := s.shard.Stripes()[i]
 	live := st.Records - st.Deleted
 	if live == 0 {
@@ -175,7 +186,7 @@ func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, er
 	if before != int64(st.Deleted) {
 		return nil, 0, corrupt.At(-1, "stripe %d marks %d records as deleted, its directory says %d", i, before, st.Deleted)
 	}
-	if err := s.mark(ctx, st, deleted); err != nil {
+	if err := s.Mark(ctx, st, deleted); err != nil {
 		return nil, 0, err
 	}
 	if n = count(deleted) - before; want >= 0 && n != want {
@@ -187,8 +198,8 @@ func (s *search) stripe(ctx context.Context, i int) (deleted []byte, n int64, er
 // readTogether is up to how many records that nobody requested are read between two that are looked at: a block of them.
 const readTogether = 256
 
-// records is stripe where no others than some records, whose places ascend, can be selected.
-func (s *search) records(ctx context.Context, i int, rows []uint32) (deleted []byte, n int64, err error) {
+// Records is Stripe where no others than some records, whose places ascend, can be selected.
+func (s *Search) Records(ctx context.Context, i int, rows []uint32) (deleted []byte, n int64, err error) {
 	st := s.shard.Stripes()[i]
 	if st.Records == st.Deleted {
 		return nil, 0, nil
@@ -216,9 +227,9 @@ func (s *search) records(ctx context.Context, i int, rows []uint32) (deleted []b
 
 // countLive counts the selected live records of a stripe by a scan, with all its pruning; it stops at the first ones where the filter reports
 // no more than that there may be some.
-func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64, err error) {
+func (s *Search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64, err error) {
 	o := shardfmt.ScanOptions{Columns: []string{}, Filter: s.pushed, Start: st.Position, End: st.Position + st.Records,
-		MaxMemory: s.plan.table.cat.opts.MaxMemory}
+		MaxMemory: s.plan.state.MaxMemory}
 	for b, err := range s.shard.Scan(ctx, o) {
 		if err != nil {
 			return 0, err
@@ -230,17 +241,17 @@ func (s *search) countLive(ctx context.Context, st shardfmt.StripeInfo) (n int64
 	return n, nil
 }
 
-// mark sets the bits of all selected records of a stripe.
-func (s *search) mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte) error {
+// Mark sets the bits of all selected records of a stripe.
+func (s *Search) Mark(ctx context.Context, st shardfmt.StripeInfo, bitmap []byte) error {
 	return s.markWithin(ctx, st, 0, st.Records, bitmap)
 }
 
-// markWithin is mark for the records from one to before another.
-func (s *search) markWithin(ctx context.Context, st shardfmt.StripeInfo, from, to uint64, bitmap []byte) error {
+// markWithin is Mark for the records from one to before another.
+func (s *Search) markWithin(ctx context.Context, st shardfmt.StripeInfo, from, to uint64, bitmap []byte) error {
 	types := arrowtype.Schema(&schema.Schema{Fields: s.project.Target})
 	at := int(from)
 	o := shardfmt.ScanOptions{Columns: s.columns, IncludeDeleted: true, Start: st.Position + from, End: st.Position + to,
-		MaxMemory: s.plan.table.cat.opts.MaxMemory}
+		MaxMemory: s.plan.state.MaxMemory}
 	for b, err := range s.shard.Scan(ctx, o) {
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package catalog
+package tablescan
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/shardcat/shardcat/catalog/internal/arrowint"
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -75,17 +76,13 @@ func (p *Plan) firstRows(ctx context.Context, stats *ScanStats) (iter.Seq2[arrow
 				return
 			}
 		}
-		for b, err := range equal.read(ctx, stats, max(0, missing)) {
-			if !yield(b, err) || err != nil {
-				return
-			}
-		}
+		equal.read(ctx, stats, max(0, missing))(yield)
 	}, nil
 }
 
 // narrow adds a filter to the plan; false if the types of the table do not have it.
 func (p *Plan) narrow(expr filter.Expr) bool {
-	bound, err := bindFilter(filter.And(p.options.Where, expr), p.schema)
+	bound, err := Bind(filter.And(p.options.Where, expr), p.state.Schema)
 	if err != nil {
 		return false
 	}
@@ -150,9 +147,9 @@ func (p *Plan) first(ctx context.Context, stats *ScanStats, keys []topKey) (*top
 	}
 	s, err := rowsort.New(p.Schema(), by, rowsort.Options{Memory: p.options.SortMemory, Dir: p.options.SortDir, Limit: found.limit + 1})
 	if err != nil {
-		return found, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return found, fmt.Errorf("%w: %w", caterr.ErrInvalid, err)
 	}
-	p.table.drain(ctx, s, p.read(ctx, rows, -1))(found.add)
+	s.Drain(ctx, p.read(ctx, rows, -1), p.state.Log)(found.add)
 	if stats != nil {
 		stats.BlocksRead += rows.BlocksRead
 		stats.BlocksPruned += rows.BlocksPruned
@@ -172,13 +169,13 @@ func (p *Plan) lastOfPart(ctx context.Context, stats *ScanStats, narrow *Plan, k
 	for _, e := range p.Shards {
 		all += e.Records
 		for _, k := range keys {
-			if c, ok := e.Columns[p.schema.IDs[k.node.ID]]; (!ok || c.NaNs != 0) && k.Descending && k.mayBeNaN() {
+			if c, ok := e.Columns[p.state.Schema.IDs[k.node.ID]]; (!ok || c.NaNs != 0) && k.Descending && k.mayBeNaN() {
 				return nil // NaN is behind all numbers, and no filter finds it
 			}
 		}
 	}
 	last := p.options.Limit + p.options.Offset
-	if !p.table.cat.client.Nearby(ctx, p.Shards[0].Path) && (p.keyBytes(keys) < remoteSample || last > topSample/remoteShare) {
+	if !p.state.Client.Nearby(ctx, p.Shards[0].Path) && (p.keyBytes(keys) < remoteSample || last > topSample/remoteShare) {
 		return nil
 	}
 	few := len(p.Shards) < leastSampled && p.bound != nil // the shard may have no row that matches, and be half of what is read
@@ -213,7 +210,7 @@ const remoteShare = 8192
 func (p *Plan) keyBytes(keys []topKey) (n int64) {
 	for _, e := range p.Shards {
 		for _, k := range keys {
-			n += e.Columns[p.schema.IDs[k.node.ID]].Bytes
+			n += e.Columns[p.state.Schema.IDs[k.node.ID]].Bytes
 		}
 	}
 	return n
@@ -243,7 +240,7 @@ func (p *Plan) topKeys() (keys []topKey) {
 	}
 	for _, k := range p.options.OrderBy {
 		path := schema.SplitPath(k.Column)
-		n, err := p.schema.Shard.Lookup(k.Column)
+		n, err := p.state.Schema.Shard.Lookup(k.Column)
 		if err != nil || len(path) != 1 || !topType(n) || slices.ContainsFunc(keys, func(o topKey) bool { return o.node == n }) {
 			break
 		}

@@ -1,4 +1,4 @@
-package catalog
+package tablescan_test
 
 import (
 	"encoding/base64"
@@ -10,15 +10,16 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/internal/decimal"
-	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
 // smallSamples makes scans of the first rows in an order read samples of so many rows, also of few shards and with filters, until the test ends.
 func smallSamples(t *testing.T, rows int64) {
-	bytes, sample, least := topBytes, topSample, leastSampled
-	t.Cleanup(func() { topBytes, topSample, leastSampled = bytes, sample, least })
-	topSample, leastSampled = rows, 1
+	bytes, sample, least := *tablescan.TopBytes, *tablescan.TopSample, *tablescan.LeastSampled
+	t.Cleanup(func() { *tablescan.TopBytes, *tablescan.TopSample, *tablescan.LeastSampled = bytes, sample, least })
+	*tablescan.TopSample, *tablescan.LeastSampled = rows, 1
 }
 
 // TestTopRows: the first rows in an order are the same whether the first key is read alone before or all rows are sorted, for every type
@@ -67,28 +68,28 @@ func TestTopRows(t *testing.T) {
 			if r.IntN(2) == 0 {
 				limit = 1 + r.Int64N(8)
 			}
-			o := ScanOptions{Limit: limit, Offset: r.Int64N(20), OrderBy: []OrderKey{{Column: "k", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}}}
-			switch other := (OrderKey{Column: "other", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}); r.IntN(3) {
+			o := catalog.ScanOptions{Limit: limit, Offset: r.Int64N(20), OrderBy: []catalog.OrderKey{{Column: "k", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}}}
+			switch other := (catalog.OrderKey{Column: "other", Descending: r.IntN(2) == 0, NullsFirst: r.IntN(2) == 0}); r.IntN(3) {
 			case 0:
 				o.OrderBy = append(o.OrderBy, other)
 			case 1:
-				o.OrderBy = append([]OrderKey{other}, o.OrderBy...)
+				o.OrderBy = append([]catalog.OrderKey{other}, o.OrderBy...)
 			}
 			if r.IntN(2) == 0 {
 				o.Where = where(t, "id < 150 OR id > 170")
 			}
 			read := func(least int64) (ids []int64) {
 				t.Helper()
-				topBytes = least
+				*tablescan.TopBytes = least
 				p, err := tbl.Plan(ctx, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if keys := p.topKeys(); least == 0 && keys != nil && p.lastOfPart(ctx, nil, p.only(keys[:1]), keys[:1]) != nil {
+				if keys := p.TopKeys(); least == 0 && keys != nil && p.LastOfPart(ctx, nil, p.Only(keys[:1]), keys[:1]) != nil {
 					sampled[typ]++
 				}
 				if narrow := *p; least == 0 {
-					if last, err := narrow.atMostLast(ctx, nil); err == nil && narrow.bound != p.bound {
+					if last, err := narrow.AtMostLast(ctx, nil); err == nil && narrow.Bound() != p.Bound() {
 						used[typ]++
 						if last != nil {
 							split[typ]++
@@ -117,17 +118,21 @@ func TestTopRows(t *testing.T) {
 
 // TestTopRowsReadLittle: rows that the key's bounds rule out are not read, nor other columns of them.
 func TestTopRowsReadLittle(t *testing.T) {
-	was := topBytes
-	defer func() { topBytes = was }()
-	g := newGround(t)
-	tbl := g.create(g.open(nil, nil))
+	was := *tablescan.TopBytes
+	defer func() { *tablescan.TopBytes = was }()
+	const columns = "id: Int64, name: String"
+	tbl := remoteTable(t, columns)
 	for i := range 8 {
-		ingest(t, tbl, IngestOptions{}, rows(i*100, 100))
+		var rows []string
+		for id := range 100 {
+			rows = append(rows, fmt.Sprintf(`{"id":%d,"name":"n%d"}`, i*100+id, id))
+		}
+		oneShard(t, tbl, columns, "["+strings.Join(rows, ",")+"]")
 	}
 	limit := int64(5)
-	read := func(least int64) (ids []int64, stats ScanStats) {
-		topBytes = least
-		p, err := tbl.Plan(t.Context(), ScanOptions{Limit: limit, OrderBy: []OrderKey{{Column: "id", Descending: true}}})
+	read := func(least int64) (ids []int64, stats catalog.ScanStats) {
+		*tablescan.TopBytes = least
+		p, err := tbl.Plan(t.Context(), catalog.ScanOptions{Limit: limit, OrderBy: []catalog.OrderKey{{Column: "id", Descending: true}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,34 +151,12 @@ func TestTopRowsReadLittle(t *testing.T) {
 	}
 }
 
-// localTable makes a table on a local store, of which samples are read.
-func localTable(t *testing.T, columns string) *Table {
-	t.Helper()
-	of, err := schema.Parse(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _ := openLocal(t)
-	tbl, err := c.Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tbl
-}
-
 // TestTopRowsOfTies: of many rows that are equal to the last one wanted in the first key, or in all keys, as many are read as are wanted.
 func TestTopRowsOfTies(t *testing.T) {
-	was := topBytes
-	defer func() { topBytes = was }()
+	was := *tablescan.TopBytes
+	defer func() { *tablescan.TopBytes = was }()
 	const columns = "id: Int64, k: Int64, s: String"
-	of, err := schema.Parse(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tbl, err := newGround(t).open(nil, nil).Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tbl := remoteTable(t, columns)
 	for shard := range 3 {
 		var rows []string
 		for i := range 400 {
@@ -185,17 +168,17 @@ func TestTopRowsOfTies(t *testing.T) {
 		"k": {0, 2, 4, 6, 8, 10, 12}, "k desc": {1, 3, 5, 7, 9, 11, 13}, "k, id desc": {1198, 1196, 1194, 1192, 1190, 1188, 1186},
 		"k, s desc": {2, 6, 10, 14, 18, 22, 26}, "k desc, s, id desc": {1197, 1193, 1189, 1185, 1181, 1177, 1173},
 	} {
-		keys, err := ParseOrder(order)
+		keys, err := catalog.ParseOrder(order)
 		if err != nil {
 			t.Fatal(err)
 		}
-		topBytes = 0
-		p, err := tbl.Plan(t.Context(), ScanOptions{Limit: 7, OrderBy: keys})
+		*tablescan.TopBytes = 0
+		p, err := tbl.Plan(t.Context(), catalog.ScanOptions{Limit: 7, OrderBy: keys})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var ids []int64
-		var stats ScanStats
+		var stats catalog.ScanStats
 		for b, err := range p.Run(t.Context(), &stats) {
 			if err != nil {
 				t.Fatal(err)
@@ -212,7 +195,7 @@ func TestTopRowsOfTies(t *testing.T) {
 // comes before them, keys of no other shard are read; without ties, blocks of others are left out by their bounds.
 func TestTopRowsReadOneShardOfTies(t *testing.T) {
 	smallSamples(t, 4000)
-	topBytes = 0
+	*tablescan.TopBytes = 0
 	const columns, shards, rows = "id: Int64, k: Int64, any: Int64, f: Float64, d: Decimal, s: String", 8, 20_000
 	tbl := localTable(t, columns)
 	r := rand.New(rand.NewPCG(3, 5))
@@ -230,16 +213,16 @@ func TestTopRowsReadOneShardOfTies(t *testing.T) {
 	}{
 		{"k", 20, 60}, {"k desc", 20, 60}, {"s", 20, 60}, {"id desc", 20, 130}, {"any", 520, 200}, {"f desc", 520, 200}, {"d desc", 520, 200}, // of 711
 	} {
-		keys, err := ParseOrder(o.order)
+		keys, err := catalog.ParseOrder(o.order)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := tbl.Plan(t.Context(), ScanOptions{Limit: 7, OrderBy: keys})
+		p, err := tbl.Plan(t.Context(), catalog.ScanOptions{Limit: 7, OrderBy: keys})
 		if err != nil {
 			t.Fatal(err)
 		}
-		stats := ScanStats{}
-		last, err := p.lastOf(t.Context(), &stats, p.topKeys())
+		stats := catalog.ScanStats{}
+		last, err := p.LastOf(t.Context(), &stats, p.TopKeys())
 		t.Logf("%s: %d blocks of keys read, %d pruned", o.order, stats.BlocksRead, stats.BlocksPruned)
 		if err != nil || last == nil || stats.BlocksRead > o.read || stats.BlocksPruned < o.pruned {
 			t.Errorf("%s: %+v, %v: %d blocks of keys read, %d pruned, want at most %d and at least %d", o.order, last, err, stats.BlocksRead,
@@ -271,8 +254,8 @@ func TestTopRowsAfterNaN(t *testing.T) {
 			oneShard(t, tbl, columns, "["+strings.Join(text, ",")+"]")
 		}
 		for _, least := range []int64{0, 1 << 40} {
-			topBytes = least
-			p, err := tbl.Plan(t.Context(), ScanOptions{Limit: 5, OrderBy: []OrderKey{{Column: "f", Descending: true}}})
+			*tablescan.TopBytes = least
+			p, err := tbl.Plan(t.Context(), catalog.ScanOptions{Limit: 5, OrderBy: []catalog.OrderKey{{Column: "f", Descending: true}}})
 			if err != nil {
 				t.Fatal(err)
 			}

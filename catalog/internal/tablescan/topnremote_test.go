@@ -1,4 +1,4 @@
-package catalog
+package tablescan_test
 
 import (
 	"fmt"
@@ -6,25 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/catalog"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 )
 
 // TestTopRowsOfRemoteStores: a sample is read of a remote store too where the keys are large and few rows are wanted, and the bounds of blocks then leave
 // a third of the bytes out at least.
 func TestTopRowsOfRemoteStores(t *testing.T) {
 	smallSamples(t, 20_000)
-	was := remoteSample
-	t.Cleanup(func() { remoteSample = was })
-	topBytes = 0
+	was := *tablescan.RemoteSample
+	t.Cleanup(func() { *tablescan.RemoteSample = was })
+	*tablescan.TopBytes = 0
 	const columns, shards, rows = "id: Int64, any: Int64", 8, 60_000
-	of, err := schema.Parse(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tbl, err := newGround(t).open(nil, nil).Create(t.Context(), tableName, CreateOptions{Schema: of, CreateNamespace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tbl := remoteTable(t, columns)
 	r := rand.New(rand.NewPCG(3, 5))
 	for shard := range shards {
 		var text strings.Builder
@@ -42,22 +36,22 @@ func TestTopRowsOfRemoteStores(t *testing.T) {
 		var bytes, gets [2]int64
 		var last [2]string
 		for i, least := range []int64{1 << 40, 0} {
-			remoteSample = least
-			keys, err := ParseOrder(order)
+			*tablescan.RemoteSample = least
+			keys, err := catalog.ParseOrder(order)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := tbl.Plan(t.Context(), ScanOptions{Limit: limit, OrderBy: keys})
+			p, err := tbl.Plan(t.Context(), catalog.ScanOptions{Limit: limit, OrderBy: keys})
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := tbl.cat.client.Counters()
-			row, err := p.lastOf(t.Context(), &ScanStats{}, p.topKeys())
+			before := tbl.Catalog().Client().Counters()
+			row, err := p.LastOf(t.Context(), &catalog.ScanStats{}, p.TopKeys())
 			if err != nil || row == nil {
 				t.Fatal(row, err)
 			}
-			n := tbl.cat.client.Counters().Sub(before)
-			bytes[i], gets[i], last[i] = n.GetBytes, n.Gets, fmt.Sprint(row.values)
+			n := tbl.Catalog().Client().Counters().Sub(before)
+			bytes[i], gets[i], last[i] = n.GetBytes, n.Gets, fmt.Sprint(row.Values())
 		}
 		t.Logf("%s: %d bytes by %d requests, with a sample %d by %d", order, bytes[0], gets[0], bytes[1], gets[1])
 		if (bytes[1] < bytes[0]*2/3) != c.sample || last[0] != last[1] {

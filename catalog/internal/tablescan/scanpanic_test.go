@@ -1,4 +1,4 @@
-package catalog
+package tablescan
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -19,16 +18,5 @@ func TestPanicOfOneShard(t *testing.T) {
 	err := (<-out).err
 	if p := (*parallel.Panic)(nil); !errors.As(err, &p) || !strings.HasPrefix(err.Error(), "mem://hostile/s.amudai.shard: internal error") {
 		t.Error(err)
-	}
-}
-
-// So does one in a call that the client made beside others.
-func TestPanicOfOneBranch(t *testing.T) {
-	c := newGround(t).open(nil, nil)
-	broken := func(context.Context, *blobio.Client, int) error { panic("broken") }
-	for _, err := range []error{c.Client().EachUpTo(t.Context(), 2, 2, broken), c.Client().Each(t.Context(), 2, broken)} {
-		if p := (*parallel.Panic)(nil); !errors.As(err, &p) {
-			t.Error(err)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package catalog
+package tablescan
 
 import (
 	"context"
@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/rowsort"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -26,57 +26,6 @@ type OrderKey struct {
 	Descending, NullsFirst bool
 }
 
-// ParseOrder reads keys as they are typed: "a, b.c desc, d nulls first".
-func ParseOrder(text string) ([]OrderKey, error) {
-	var keys []OrderKey
-	for rest, more := text, true; more; {
-		column, words, behind, found := cutKey(rest)
-		if rest, more = behind, found; column == "" {
-			return nil, fmt.Errorf("%w: order %q: missing column", ErrInvalid, text)
-		}
-		k := OrderKey{Column: column}
-		switch rest := strings.ToLower(strings.Join(strings.Fields(words), " ")); rest {
-		case "", "asc", "nulls last", "asc nulls last":
-		case "desc", "desc nulls last":
-			k.Descending = true
-		case "nulls first", "asc nulls first":
-			k.NullsFirst = true
-		case "desc nulls first":
-			k.Descending, k.NullsFirst = true, true
-		default:
-			return nil, fmt.Errorf("%w: order %q: expected asc, desc, nulls first or nulls last after a column, not %q", ErrInvalid, text, rest)
-		}
-		keys = append(keys, k)
-	}
-	return keys, nil
-}
-
-// cutKey cuts off the first key of an order: its column, as a dotted path, and the words behind it. Names in double quotes may hold
-// anything, dots, spaces and commas too; a quote in them is doubled.
-func cutKey(text string) (column, words, rest string, more bool) {
-	text = strings.TrimLeft(text, " \t\n")
-	var path []byte
-	for text != "" && !strings.ContainsRune(" \t\n,", rune(text[0])) {
-		if text[0] != '"' {
-			path, text = append(path, text[0]), text[1:]
-			continue
-		}
-		var name []byte
-		for text = text[1:]; text != ""; text = text[1:] {
-			if strings.HasPrefix(text, `""`) {
-				text = text[1:]
-			} else if text[0] == '"' {
-				text = text[1:]
-				break
-			}
-			name = append(name, text[0])
-		}
-		path = append(path, schema.JoinPath(string(name))...)
-	}
-	words, rest, more = strings.Cut(text, ",")
-	return string(path), words, rest, more
-}
-
 // sorted orders the rows of the plan, with bounded memory and temporary files, and leaves off what is beyond the limit.
 func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
@@ -84,21 +33,21 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 		wide.columns = append([]*schema.Node(nil), p.columns...)
 		var keys []rowsort.Key
 		for _, k := range p.options.OrderBy {
-			n, err := p.schema.Shard.Lookup(k.Column)
+			n, err := p.state.Schema.Shard.Lookup(k.Column)
 			if err != nil {
-				yield(nil, fmt.Errorf("%w: %w", ErrInvalid, err))
+				yield(nil, fmt.Errorf("%w: %w", caterr.ErrInvalid, err))
 				return
 			}
 			wide.columns = append(wide.columns, n)
 			var path []string
-			for _, step := range projection.PathTo(p.schema.Shard.Fields, n) {
+			for _, step := range projection.PathTo(p.state.Schema.Shard.Fields, n) {
 				path = append(path, step.Name)
 			}
 			keys = append(keys, rowsort.Key{Path: path, Descending: k.Descending, NullsFirst: k.NullsFirst})
 		}
 		s, err := rowsort.New(wide.Schema(), keys, p.sortOptions())
 		if err != nil {
-			yield(nil, fmt.Errorf("%w: %w", ErrInvalid, err))
+			yield(nil, fmt.Errorf("%w: %w", caterr.ErrInvalid, err))
 			return
 		}
 		rows, err := wide.firstRows(ctx, stats)
@@ -106,7 +55,7 @@ func (p *Plan) sorted(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Rec
 			yield(nil, errors.Join(err, s.Close()))
 			return
 		}
-		mapped(p.table.drain(ctx, s, rows), p.own())(yield)
+		mapped(s.Drain(ctx, rows, p.state.Log), p.own())(yield)
 	}
 }
 
@@ -147,7 +96,7 @@ func (p *Plan) sampled(ctx context.Context, stats *ScanStats) iter.Seq2[arrow.Re
 				[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Uint64Traits.CastToBytes(numbers))}, nil, 0, 0))
 			return array.NewRecordBatch(numbered, append(b.Columns()[:b.NumCols():b.NumCols()], column), b.NumRows())
 		})
-		mapped(p.table.drain(ctx, s, rows), p.own())(yield)
+		mapped(s.Drain(ctx, rows, p.state.Log), p.own())(yield)
 	}
 }
 
@@ -161,35 +110,6 @@ func mapped(rows iter.Seq2[arrow.RecordBatch, error], made func(arrow.RecordBatc
 			if !yield(b, err) {
 				return
 			}
-		}
-	}
-}
-
-// drain feeds a sort and gives the sorted rows, once.
-func (t *Table) drain(ctx context.Context, s *rowsort.Sorter, rows iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		err := func() error {
-			for b, err := range rows {
-				if err == nil {
-					err = s.Add(ctx, b)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		}()
-		if err != nil {
-			yield(nil, errors.Join(err, s.Close()))
-			return
-		}
-		for b, err := range s.Sorted(ctx) {
-			if !yield(b, err) || err != nil {
-				break
-			}
-		}
-		if err := s.Close(); err != nil {
-			t.cat.opts.Log.Warn("a temporary file of a sort could not be deleted", "error", err)
 		}
 	}
 }

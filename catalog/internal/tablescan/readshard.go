@@ -1,14 +1,17 @@
-package catalog
+package tablescan
 
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
+	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/arrowtype"
@@ -89,19 +92,6 @@ func (r *reading) count(shard *shardfmt.Shard, s *shardfmt.ScanStats) {
 	r.stats.Contradictions += s.Contradictions
 }
 
-// openShard opens a shard by its root, allowed to refer to the table's own vault folder and to what it has
-// adopted. parts is for who filters, see shardfmt.OpenOptions.
-func (t *Table) openShard(ctx context.Context, client *blobio.Client, root string, size int64, parts bool) (*shardfmt.Shard, error) {
-	allow, err := t.Allowed()
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPlace(root, allow); err != nil {
-		return nil, err
-	}
-	return shardfmt.Open(ctx, client, root, shardfmt.OpenOptions{Size: size, Allow: allow, Parts: parts})
-}
-
 // shardQuery is a scan of the table in the terms of one shard.
 type shardQuery struct {
 	options shardfmt.ScanOptions
@@ -122,17 +112,38 @@ func (p *Plan) shardQuery(ctx context.Context, shard *shardfmt.Shard) (*shardQue
 	}
 	names := shardPaths(s, ids)
 	q := &shardQuery{output: p.output()}
-	q.project = projection.Projection{IDs: p.schema.IDs, Shard: s, ShardIDs: ids}
+	q.project = projection.Projection{IDs: p.state.Schema.IDs, Shard: s, ShardIDs: ids}
 	q.needed = q.output
 	if p.bound != nil {
 		if q.options.Filter = p.pushDown(s, ids, names); q.options.Filter == nil {
 			q.filter = p.bound
-			q.needed = projection.Prune(p.schema.Shard, slices.Concat(p.columns, p.filterNodes()))
+			q.needed = projection.Prune(p.state.Schema.Shard, slices.Concat(p.columns, p.filterNodes()))
 		}
 	}
 	q.project.Target = q.needed
-	q.options.Columns = q.paths(p.schema.Shard, names)
+	q.options.Columns = q.paths(p.state.Schema.Shard, names)
 	return q, nil
+}
+
+// OfShard reads the rows of an open shard, which may be none of the table, as the plan does.
+func OfShard(ctx context.Context, p *Plan, shard *shardfmt.Shard) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		q, err := p.shardQuery(ctx, shard)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		q.options.MaxMemory = p.state.MaxMemory
+		types := p.Schema()
+		for b, err := range shard.Scan(ctx, q.options) {
+			if err == nil {
+				b, err = q.finish(ctx, b, types)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // fieldsOf is the schema of a shard, with the table's field ids of its nodes.
@@ -141,14 +152,14 @@ func (p *Plan) fieldsOf(ctx context.Context, shard *shardfmt.Shard) (*schema.Sch
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, err := p.schema.MapShard(ctx, shard)
+	ids, err := p.state.Schema.MapShard(ctx, shard)
 	return s, ids, err
 }
 
 func (p *Plan) filterNodes() []*schema.Node {
 	var out []*schema.Node
 	for _, id := range p.bound.Nodes() {
-		out = append(out, p.schema.Node(p.schema.IDs[id]))
+		out = append(out, p.state.Schema.Node(p.state.Schema.IDs[id]))
 	}
 	return out
 }
@@ -158,7 +169,7 @@ func (p *Plan) filterNodes() []*schema.Node {
 func (p *Plan) pushDown(s *schema.Schema, ids []int, names map[int][]string) *filter.Bound {
 	var paths []filter.Path
 	for _, node := range p.bound.Nodes() {
-		id := p.schema.IDs[node]
+		id := p.state.Schema.IDs[node]
 		path, ok := names[id]
 		if !ok {
 			return nil
@@ -240,4 +251,85 @@ func selectRows(ctx context.Context, b arrow.RecordBatch, f *filter.Bound) (arro
 		return empty(b.Schema(), int64(n)), nil
 	}
 	return shardfmt.SelectRows(b, bitmap), nil
+}
+
+const (
+	// openedAhead is the most shards whose roots are read before their term filters have been asked: more are mostly ruled out.
+	openedAhead = 4
+	// openedRoot is the largest root that is read so.
+	openedRoot = 64 << 10
+)
+
+// openedShards are shards of a plan that were opened while their term filters were read. Safe for concurrent use.
+type openedShards struct {
+	fork *blobio.Fork
+
+	mu     sync.Mutex
+	shards map[string]*shardfmt.Shard // by path
+}
+
+// opensAhead reports whether the shards are few, small and far away, and the plan will be run: a step less is worth a request each.
+func (p *Plan) opensAhead(ctx context.Context) bool {
+	if !p.options.Runs || len(p.Shards) == 0 || len(p.Shards) > openedAhead || p.state.Client.Nearby(ctx, p.Shards[0].Path) {
+		return false
+	}
+	for _, e := range p.Shards {
+		if !e.IsShard() || e.RootBytes <= 0 || e.RootBytes > openedRoot {
+			return false
+		}
+	}
+	return true
+}
+
+// withOpened calls ask with a client, and meanwhile opens the shards where that is worth it. A shard that can't be opened is opened again
+// when its turn comes, which reports the error.
+func (p *Plan) withOpened(ctx context.Context, ask func(*blobio.Client) error) error {
+	client := p.state.Client
+	if !p.opensAhead(ctx) {
+		return ask(client)
+	}
+	o := &openedShards{fork: client.Fork(), shards: map[string]*shardfmt.Shard{}}
+	defer o.fork.Join()
+	var opening sync.WaitGroup
+	for _, e := range p.Shards {
+		opening.Go(func() {
+			_ = parallel.Guarded(func() error {
+				shard, err := p.open(ctx, o.fork.Branch(), e)
+				if err == nil {
+					o.mu.Lock()
+					defer o.mu.Unlock()
+					o.shards[e.Path] = shard
+				}
+				return err
+			})
+		})
+	}
+	err := ask(o.fork.Branch())
+	opening.Wait()
+	p.opened = o
+	return err
+}
+
+// open opens a shard of the plan.
+func (p *Plan) open(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*shardfmt.Shard, error) {
+	return Open(ctx, client, p.state, e.Path, shardfmt.OpenOptions{Size: e.RootBytes, Parts: p.bound != nil && e.Stripes > 2})
+}
+
+// take gives a shard that was opened, once; nil if there is none.
+func (o *openedShards) take(path string) *shardfmt.Shard {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.shards[path]
+	delete(o.shards, path)
+	return s
+}
+
+// join reports that the requests of the shards have ended.
+func (o *openedShards) join() {
+	if o != nil {
+		o.fork.Join()
+	}
 }

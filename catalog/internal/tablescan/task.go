@@ -1,12 +1,10 @@
-package catalog
+package tablescan
 
 import (
 	"context"
 	"fmt"
-	"iter"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -63,22 +61,17 @@ type TaskPlan struct {
 
 // Tasks cuts the plan into tasks of about splitSize stored bytes (DefaultSplitSize if 0). Shards that are larger are opened, one GET
 // each, and cut between stripes, or within a stripe that is itself larger than one and a half. A limit has no place in a plan that is
-// read in parts: ErrInvalid.
+// read in parts: caterr.ErrInvalid.
 func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 	if splitSize <= 0 {
 		splitSize = DefaultSplitSize
 	}
 	if p.options.Limit != 0 {
-		return nil, fmt.Errorf("%w: a limit applies to a whole scan, but tasks are read independently", ErrInvalid)
+		return nil, fmt.Errorf("%w: a limit applies to a whole scan, but tasks are read independently", caterr.ErrInvalid)
 	}
-	t, s := p.table, int64(0)
-	if snapshot, err := t.snapshot(p.options.At); err != nil {
-		return nil, err
-	} else if snapshot != nil {
-		s = snapshot.SnapshotID
-	}
+	t := p.state
 	out := &TaskPlan{
-		Version: taskVersion, Table: t.name.String(), UUID: t.UUID(), SnapshotID: s,
+		Version: taskVersion, Table: t.Name, UUID: t.UUID(), SnapshotID: t.SnapshotID,
 		ShardsTotal: p.Total, ShardsPruned: p.PrunedPartition + p.PrunedBounds, ManifestsRead: p.Manifests, ManifestsPruned: p.ManifestsPruned, Tasks: []Task{},
 	}
 	where := ""
@@ -90,7 +83,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 	}
 	for _, e := range p.Shards {
 		whole := Task{
-			Version: taskVersion, Table: out.Table, UUID: out.UUID, SnapshotID: s, SchemaID: p.schema.Iceberg.ID,
+			Version: taskVersion, Table: out.Table, UUID: out.UUID, SnapshotID: t.SnapshotID, SchemaID: p.state.Schema.Iceberg.ID,
 			Shard: e.Path, RootBytes: e.RootBytes, End: uint64(e.Records + e.Deleted), Stripes: int(e.Stripes),
 			Select: p.options.Select, ExpectedRows: e.Records, ExpectedBytes: e.StoredBytes, Where: where,
 		}
@@ -98,7 +91,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 			out.Tasks = append(out.Tasks, whole)
 			continue
 		}
-		shard, err := t.openShard(ctx, t.cat.client, e.Path, e.RootBytes, false)
+		shard, err := t.open(ctx, t.Client, e)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +118,7 @@ func (p *Plan) checkSplit(size int64, where int) error {
 		}
 	}
 	if most := maxPlanBytes / each; tasks > most {
-		return fmt.Errorf("%w: split size %d: about %d tasks of %d stored bytes, more than the limit of %d; use %d or more", ErrInvalid, size, tasks, stored, most, stored/max(1, most)+1)
+		return fmt.Errorf("%w: split size %d: about %d tasks of %d stored bytes, more than the limit of %d; use %d or more", caterr.ErrInvalid, size, tasks, stored, most, stored/max(1, most)+1)
 	}
 	return nil
 }
@@ -159,57 +152,43 @@ func split(whole Task, e *manifest.Entry, stripes []shardfmt.StripeInfo, size in
 	return tasks
 }
 
-// PlanTask makes a plan that reads one task. A task of another table, of an unknown version, or with records that its shard does not have
+// OfTask makes a plan that reads one task. A task of another table, of an unknown version, or with records that its shard does not have
 // is refused; so is a shard outside of the table's vault and what it has adopted.
-func (t *Table) PlanTask(task *Task) (*Plan, error) {
+func OfTask(t *State, schemaByID func(id int) (*manifest.TableSchema, error), task *Task) (_ *Plan, err error) {
 	switch {
 	case task.Version != taskVersion:
-		return nil, fmt.Errorf("%w: task of version %d; this program reads version %d", ErrInvalid, task.Version, taskVersion)
+		return nil, fmt.Errorf("%w: task of version %d; this program reads version %d", caterr.ErrInvalid, task.Version, taskVersion)
 	case task.UUID != t.UUID():
-		return nil, fmt.Errorf("%w: the task is of a table with UUID %s, %s has %s", ErrConflict, task.UUID, t.name, t.UUID())
+		return nil, fmt.Errorf("%w: the task is of a table with UUID %s, %s has %s", caterr.ErrConflict, task.UUID, t.Name, t.UUID())
 	case task.End < task.Start:
-		return nil, fmt.Errorf("%w: the task reads from record %d to %d", ErrInvalid, task.Start, task.End)
+		return nil, fmt.Errorf("%w: the task reads from record %d to %d", caterr.ErrInvalid, task.Start, task.End)
 	}
 	o := ScanOptions{Select: task.Select, Ordered: true}
 	if task.Where != "" {
 		where, err := filter.Parse(task.Where)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+			return nil, fmt.Errorf("%w: %w", caterr.ErrInvalid, err)
 		}
 		o.Where = where
 	}
-	s, err := t.schemaByID(task.SchemaID)
-	if err != nil {
+	if t.Schema, err = schemaByID(task.SchemaID); err != nil {
 		return nil, err
 	}
 	e := &manifest.Entry{Path: task.Shard, Format: manifest.Format, RootBytes: task.RootBytes, Records: task.ExpectedRows}
-	p := &Plan{table: t, schema: s, options: o, Shards: []*manifest.Entry{e}, Total: 1, window: &window{task.Start, task.End}}
-	return p, p.bind()
+	p, err := New(t, []*manifest.Entry{e}, o)
+	if err != nil {
+		return nil, err
+	}
+	return Within(p, task.Start, task.End), nil
 }
 
 // window are the records of a shard that a plan reads, by position.
 type window struct{ start, end uint64 }
-
-// ReadTask reads one task; see PlanTask and Scan.
-func (t *Table) ReadTask(ctx context.Context, task *Task, stats *ScanStats) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		p, err := t.PlanTask(task)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for b, err := range p.Run(ctx, stats) {
-			if !yield(b, err) || err != nil {
-				return
-			}
-		}
-	}
-}
 
 // outside refuses records that a shard does not have; no records at all are none to read.
 func (w *window) outside(shard *shardfmt.Shard) error {
 	if w.start == w.end && w.end <= shard.Records() {
 		return nil
 	}
-	return fmt.Errorf("%w: records %d to %d of %s, which has %d", ErrInvalid, w.start, w.end, shard.URL(), shard.Records())
+	return fmt.Errorf("%w: records %d to %d of %s, which has %d", caterr.ErrInvalid, w.start, w.end, shard.URL(), shard.Records())
 }

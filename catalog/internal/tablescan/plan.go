@@ -1,14 +1,15 @@
-package catalog
+package tablescan
 
 import (
-	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go"
 
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -69,8 +70,7 @@ type Plan struct {
 	// Damaged lists what SkipDamaged leaves out, in the order of Shards.
 	Damaged []Damage
 
-	table   *Table
-	schema  *manifest.TableSchema
+	state   *State
 	options ScanOptions
 	bound   *filter.Bound
 	// stats are what the entry that is looked at states about the filter's fields.
@@ -87,29 +87,23 @@ type Plan struct {
 	columns []*schema.Node
 }
 
-// Plan prunes by what the manifests say, and by the term filters that they lead to. It reads manifests and short pieces of filters, and
-// opens no shard unless ScanOptions.Runs allows it.
-func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
-	s, err := t.snapshot(o.At)
-	if err != nil {
-		return nil, err
-	}
-	ts := t.schema
-	if s != nil && s.SchemaID != nil && !t.follows(o.At) {
-		if ts, err = t.schemaByID(*s.SchemaID); err != nil {
-			return nil, err
-		}
-	}
-	p := &Plan{table: t, schema: ts, options: o.ordered()}
-	if err := p.bind(); err != nil {
-		return nil, err
-	}
-	if s == nil {
-		return p, nil
-	}
+// New plans to read given shards, whether or not they are live.
+func New(s *State, shards []*manifest.Entry, o ScanOptions) (*Plan, error) {
+	// A sort or a seed builds upon a settled order.
+	o.Ordered = o.Ordered || len(o.OrderBy) > 0 || o.Sample > 0 && o.Seed != 0
+	p := &Plan{state: s, options: o, Shards: shards, Total: len(shards), ruledOut: map[string][]bool{}}
+	return p, p.bind()
+}
+
+// Entries yields the live entries of a snapshot, as much of them as p states. It calls skip for each manifest, which reports whether its entries need
+// not be read.
+type Entries func(p *manifest.Projection, skip func(iceberg.ManifestFile) bool) iter.Seq2[*manifest.Entry, error]
+
+// Prune adds the shards of a snapshot that manifests and entries do not rule out.
+func Prune(p *Plan, entries Entries) error {
 	skipped := 0
-	for e, err := range t.entriesOf(ctx, s, p.projection(), func(m iceberg.ManifestFile) bool {
-		skip := p.skipsManifest(m)
+	for e, err := range entries(p.projection(), func(m iceberg.ManifestFile) bool {
+		skip := SkipsManifest(p, m)
 		if skip {
 			skipped += int(m.AddedDataFiles() + m.ExistingDataFiles())
 			p.ManifestsPruned++
@@ -119,39 +113,14 @@ func (t *Table) Plan(ctx context.Context, o ScanOptions) (*Plan, error) {
 		return skip
 	}) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		p.Shards = append(p.Shards, e)
 	}
 	p.Total += skipped
 	p.PrunedPartition += skipped
 	slices.SortStableFunc(p.Shards, byCommit)
-	if o.SkipDamaged {
-		return p, p.leaveOut(ctx)
-	}
-	return p, p.sift(ctx)
-}
-
-// PlanOf plans to read given shards of the table by its current schema, whether or not they are live.
-func (t *Table) PlanOf(shards []*manifest.Entry, o ScanOptions) (*Plan, error) {
-	p := &Plan{table: t, schema: t.schema, options: o.ordered(), Shards: shards, Total: len(shards)}
-	return p, p.bind()
-}
-
-// ordered makes the order of the rows settled where a sort or a seed builds upon it.
-func (o ScanOptions) ordered() ScanOptions {
-	o.Ordered = o.Ordered || len(o.OrderBy) > 0 || o.Sample > 0 && o.Seed != 0
-	return o
-}
-
-// follows reports whether a state is read by the table's current schema: the head of a branch is, an older state or a
-// tag has the schema of its time.
-func (t *Table) follows(at At) bool {
-	if at.SnapshotID != 0 || !at.AsOf.IsZero() {
-		return false
-	}
-	_, err := t.writableBranch(at.Ref)
-	return err == nil
+	return nil
 }
 
 func byCommit(a, b *manifest.Entry) int {
@@ -161,44 +130,24 @@ func byCommit(a, b *manifest.Entry) int {
 	return strings.Compare(a.Path, b.Path)
 }
 
-// schemaByID is the table's schema of an earlier time.
-func (t *Table) schemaByID(id int) (*manifest.TableSchema, error) {
-	if id == t.ice.Schema().ID {
-		return t.schema, nil
-	}
-	for _, sc := range t.ice.Metadata().Schemas() {
-		if sc.ID == id {
-			var notes manifest.TypeNotes
-			if err := notes.Decode(t.ice.Properties()[manifest.TypesProperty]); err != nil {
-				return nil, err
-			}
-			s := manifest.NewTableSchema(sc, notes)
-			s.Names = t.schema.Names
-			return s, nil
-		}
-	}
-	return nil, fmt.Errorf("table %s: schema %d: %w", t.name, id, ErrNotFound)
+// Within is the plan of one shard with the records from one position to before another.
+func Within(p *Plan, start, end uint64) *Plan {
+	part := *p
+	part.window = &window{start, end}
+	return &part
 }
 
-// Schemas are all schemas that the table has had, the current one among them.
-func (t *Table) Schemas() ([]*manifest.TableSchema, error) {
-	var out []*manifest.TableSchema
-	for _, sc := range t.ice.Metadata().Schemas() {
-		s, err := t.schemaByID(sc.ID)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
+// MayMatch reports whether an entry's counts and bounds do not rule it out; the plan must have a filter.
+func MayMatch(p *Plan, e *manifest.Entry) bool {
+	return p.bound.MayMatch(func(id uint32) *filter.Stats { return p.state.Schema.Stats(e, id) })
 }
 
-// bindFilter ties a filter to a schema of a table: each filter of a scan, a deletion or a policy goes this way, once. Plan.pushDown adapts it to the
+// Bind ties a filter to a schema of a table: each filter of a scan, a deletion or a policy goes this way, once. Plan.pushDown adapts it to the
 // schemas of shards. A filter that was bound to this very schema is used as it is.
-func bindFilter(where filter.Expr, s *manifest.TableSchema) (*filter.Bound, error) {
+func Bind(where filter.Expr, s *manifest.TableSchema) (*filter.Bound, error) {
 	bound, err := filter.Bind(where, s.Shard)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", caterr.ErrInvalid, err)
 	}
 	return bound, nil
 }
@@ -206,28 +155,28 @@ func bindFilter(where filter.Expr, s *manifest.TableSchema) (*filter.Bound, erro
 // bind ties filter and selection to the schema.
 func (p *Plan) bind() error {
 	if l := p.options.Limit; l < 0 && l != NoRows {
-		return fmt.Errorf("%w: limit %d", ErrInvalid, l)
+		return fmt.Errorf("%w: limit %d", caterr.ErrInvalid, l)
 	}
 	for _, k := range p.options.OrderBy {
-		if _, err := p.schema.Shard.Lookup(k.Column); err != nil {
-			return fmt.Errorf("%w: order: %w", ErrInvalid, err)
+		if _, err := p.state.Schema.Shard.Lookup(k.Column); err != nil {
+			return fmt.Errorf("%w: order: %w", caterr.ErrInvalid, err)
 		}
 	}
 	if p.options.Where != nil {
-		bound, err := bindFilter(p.options.Where, p.schema)
+		bound, err := Bind(p.options.Where, p.state.Schema)
 		if err != nil {
 			return err
 		}
 		p.bound, p.options.Where = bound, bound
 	}
 	if p.options.Select == nil {
-		p.columns = p.schema.Shard.Fields
+		p.columns = p.state.Schema.Shard.Fields
 		return nil
 	}
 	for _, path := range p.options.Select {
-		n, err := p.schema.Shard.Lookup(path)
+		n, err := p.state.Schema.Shard.Lookup(path)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
+			return fmt.Errorf("%w: %w", caterr.ErrInvalid, err)
 		}
 		p.columns = append(p.columns, n)
 	}
@@ -236,21 +185,21 @@ func (p *Plan) bind() error {
 
 // checkColumns refuses to read columns of types that shards don't have.
 func (p *Plan) checkColumns() error {
-	if u := p.schema.Unsupported; len(u) > 0 && p.options.Select == nil {
+	if u := p.state.Schema.Unsupported; len(u) > 0 && p.options.Select == nil {
 		return corrupt.Locate(corrupt.Unsupported(-1, "column %q has Iceberg type %s; select others", u[0].Name, u[0].Type),
-			p.table.MetadataLocation(), 0)
+			p.state.MetadataLocation(), 0)
 	}
 	return nil
 }
 
-// skipsManifest decides by the partition summaries of a manifest.
-func (p *Plan) skipsManifest(m iceberg.ManifestFile) bool {
-	spec := p.table.ice.Metadata().PartitionSpecByID(int(m.PartitionSpecID()))
+// SkipsManifest decides by the partition summaries of a manifest.
+func SkipsManifest(p *Plan, m iceberg.ManifestFile) bool {
+	spec := p.state.Metadata.PartitionSpecByID(int(m.PartitionSpecID()))
 	if p.bound == nil || spec == nil || spec.NumFields() == 0 {
 		return false
 	}
 	return !p.bound.MayMatch(func(id uint32) *filter.Stats {
-		return p.schema.SummaryStats(*spec, m.Partitions(), id)
+		return p.state.Schema.SummaryStats(*spec, m.Partitions(), id)
 	})
 }
 
@@ -259,12 +208,12 @@ func (p *Plan) projection() *manifest.Projection {
 	keep := &manifest.Projection{Keep: p.keeps}
 	if p.bound != nil {
 		for _, node := range p.bound.Nodes() {
-			keep.Columns = append(keep.Columns, p.schema.IDs[node])
+			keep.Columns = append(keep.Columns, p.state.Schema.IDs[node])
 		}
 	}
 	if len(p.options.OrderBy) > 0 && p.options.Limit > 0 { // see atMostLast
-		if n, err := p.schema.Shard.Lookup(p.options.OrderBy[0].Column); err == nil {
-			keep.Columns = append(keep.Columns, p.schema.IDs[n.ID])
+		if n, err := p.state.Schema.Shard.Lookup(p.options.OrderBy[0].Column); err == nil {
+			keep.Columns = append(keep.Columns, p.state.Schema.IDs[n.ID])
 		}
 	}
 	return keep
@@ -277,7 +226,7 @@ func (p *Plan) keeps(e *manifest.Entry) bool {
 		return true
 	}
 	if p.stats == nil {
-		p.stats = newEntryStats(p.table, p.schema, p.bound)
+		p.stats = newEntryStats(p.state, p.bound)
 	}
 	p.stats.look(e)
 	switch {
@@ -290,3 +239,71 @@ func (p *Plan) keeps(e *manifest.Entry) bool {
 	}
 	return true
 }
+
+// entryStats returns the statistics of one entry after another for the fields of a filter: made once each, however often the filter asks, and over
+// the same memory, for a plan may look at a million entries.
+type entryStats struct {
+	state  *State
+	bound  *filter.Bound
+	entry  *manifest.Entry
+	fields []fieldStats
+	// ofEntry and ofPartition are entryStats and partitionStats, made values once.
+	ofEntry, ofPartition func(node uint32) *filter.Stats
+	// spec is the last partition spec that was requested, by specID.
+	spec   *iceberg.PartitionSpec
+	specID int
+}
+
+// fieldStats are what the entry states about a field.
+type fieldStats struct {
+	node uint32
+	made bool
+	is   *filter.Stats
+	room manifest.FieldStats
+}
+
+func newEntryStats(s *State, b *filter.Bound) *entryStats {
+	out := &entryStats{state: s, bound: b}
+	for _, node := range b.Nodes() {
+		out.fields = append(out.fields, fieldStats{node: node})
+	}
+	out.ofEntry, out.ofPartition = out.entryStats, out.partitionStats
+	return out
+}
+
+// look turns to another entry.
+func (s *entryStats) look(e *manifest.Entry) {
+	s.entry = e
+	for i := range s.fields {
+		s.fields[i].made = false
+	}
+}
+
+// entryStats is what the entry's counts and bounds state about a field.
+func (s *entryStats) entryStats(node uint32) *filter.Stats {
+	for i := range s.fields {
+		if f := &s.fields[i]; f.node == node {
+			if !f.made {
+				f.is, f.made = s.state.Schema.StatsInto(s.entry, node, &f.room), true
+			}
+			return f.is
+		}
+	}
+	return s.state.Schema.Stats(s.entry, node)
+}
+
+// partitionStats is what the entry's partition states about a field.
+func (s *entryStats) partitionStats(node uint32) *filter.Stats {
+	return s.state.Schema.PartitionStats(*s.spec, s.entry.Partition, node)
+}
+
+// partitionRulesOut reports whether no row of the entry's partition matches.
+func (s *entryStats) partitionRulesOut() bool {
+	if s.spec == nil || s.specID != s.entry.SpecID {
+		s.spec, s.specID = s.state.Metadata.PartitionSpecByID(s.entry.SpecID), s.entry.SpecID
+	}
+	return s.spec != nil && s.spec.NumFields() > 0 && !s.bound.MayMatch(s.ofPartition)
+}
+
+// rulesOut reports whether no row of the entry matches, by its counts and bounds.
+func (s *entryStats) rulesOut() bool { return !s.bound.MayMatch(s.ofEntry) }

@@ -1,7 +1,8 @@
-package catalog
+package tablescan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	"github.com/shardcat/shardcat/internal/plural"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
+	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Damage is what of a shard can't be read.
@@ -36,13 +39,13 @@ func (d *Damage) String() string {
 	return fmt.Sprintf("%s: %s of %d of its %s can't be read: %s", d.Shard, plural.Count(d.Rows, "row"), len(d.Stripes), plural.Count(d.Of, "stripe"), d.Why)
 }
 
-// leaveOut reads all shards of the plan once and takes from it the stripes that can't be read, which it notes in Damaged.
+// LeaveOut reads all shards of the plan once and takes from it the stripes that can't be read, which it notes in Damaged.
 // Indexes are not used: the rows of a shard with a damaged index can be read without it.
-func (p *Plan) leaveOut(ctx context.Context) error {
+func LeaveOut(ctx context.Context, p *Plan) error {
 	p.options.IgnoreIndexes = true
 	found := make([]*Damage, len(p.Shards))
-	err := p.table.cat.client.EachUpTo(ctx, scanShards, len(p.Shards), func(ctx context.Context, _ *blobio.Client, i int) (err error) {
-		found[i], err = p.damageOf(ctx, p.Shards[i], -1)
+	err := p.state.Client.EachUpTo(ctx, ShardsAtOnce, len(p.Shards), func(ctx context.Context, _ *blobio.Client, i int) (err error) {
+		found[i], err = DamageOf(ctx, p, p.Shards[i], -1)
 		return err
 	})
 	if err != nil {
@@ -71,9 +74,9 @@ func (p *Plan) leaveOut(ctx context.Context) error {
 	return nil
 }
 
-// damageOf reads a shard as the plan does, whole and, if that fails, stripe by stripe; nil if all of it can be read. The shard
+// DamageOf reads a shard as the plan does, whole and, if that fails, stripe by stripe; nil if all of it can be read. The shard
 // must have as many rows as rows states, if that is not negative. An error is one of the way to the shard, not of its bytes.
-func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Damage, error) {
+func DamageOf(ctx context.Context, p *Plan, e *manifest.Entry, rows int64) (*Damage, error) {
 	whole := p.reads(ctx, &reread{entry: e, rows: rows})
 	if whole == nil {
 		return nil, nil
@@ -84,7 +87,7 @@ func (p *Plan) damageOf(ctx context.Context, e *manifest.Entry, rows int64) (*Da
 	lost := &Damage{Shard: e.Path, Of: int(e.Stripes), Rows: e.Records, Why: whole.Error()}
 	var shard *shardfmt.Shard
 	err := nocache.Retry(ctx, rowsAreLost, func(ctx context.Context) (err error) {
-		shard, err = p.table.openShard(ctx, p.table.cat.client, e.Path, e.RootBytes, false)
+		shard, err = p.state.open(ctx, p.state.Client, e)
 		return err
 	})
 	if err != nil {
@@ -105,7 +108,7 @@ func (p *Plan) damagedStripes(ctx context.Context, e *manifest.Entry, stripes []
 	lost.Of, lost.Rows = len(stripes), 0
 	var mu sync.Mutex
 	first := len(stripes)
-	err := p.table.cat.client.EachUpTo(ctx, scanShards, len(stripes), func(ctx context.Context, _ *blobio.Client, i int) error {
+	err := p.state.Client.EachUpTo(ctx, ShardsAtOnce, len(stripes), func(ctx context.Context, _ *blobio.Client, i int) error {
 		s := stripes[i]
 		if s.Records == 0 {
 			return nil
@@ -146,7 +149,7 @@ type reread struct {
 
 // reads reads the rows that the plan would, and nothing of indexes.
 func (p *Plan) reads(ctx context.Context, r *reread) error {
-	one := &Plan{table: p.table, schema: p.schema, bound: p.bound, columns: p.columns, window: r.window,
+	one := &Plan{state: p.state, bound: p.bound, columns: p.columns, window: r.window,
 		Shards: []*manifest.Entry{r.entry}, Total: 1}
 	one.options = ScanOptions{Select: p.options.Select, Where: p.options.Where, Ordered: true, IgnoreIndexes: true, ReuseBatches: true,
 		MaxMemory: p.options.MaxMemory}
@@ -161,4 +164,19 @@ func (p *Plan) reads(ctx context.Context, r *reread) error {
 		return fmt.Errorf("%w: expected %d, got %d", errRows, r.rows, n)
 	}
 	return nil
+}
+
+// errRows is a shard that reads to another number of rows than its entry states.
+var errRows = errors.New("rows are missing")
+
+// rowsAreLost reports an error of the stored bytes, which no further attempt will correct, from one of the way to them: a store
+// that denies or does not answer, a memory limit, a cancelled context.
+func rowsAreLost(err error) bool {
+	switch {
+	case errors.Is(err, shardfmt.ErrBudget):
+		return false
+	case errors.Is(err, errRows), errors.Is(err, corrupt.ErrCorrupt), errors.Is(err, corrupt.ErrUnsupported):
+		return true
+	}
+	return errors.Is(err, blobio.ErrNotFound) || errors.Is(err, blobio.ErrRange) || errors.Is(err, urlresolve.ErrRefused)
 }
