@@ -80,9 +80,9 @@ type (
 	AppendResult = catalog.IngestResult
 	// ReadOptions of Table.Read. The zero value reads everything.
 	ReadOptions = catalog.ReadOptions
-	// ScanOptions are the part of ReadOptions that reports which columns and rows.
+	// ScanOptions are the part of ReadOptions that selects columns and rows.
 	ScanOptions = catalog.ScanOptions
-	// Policy reports when shards should be merged.
+	// Policy determines when shards should be merged.
 	Policy = compaction.Policy
 )
 
@@ -141,7 +141,7 @@ func isURL(place string) bool {
 // ParseName reads `[namespace.]name`.
 func ParseName(text string) (Name, error) { return catalog.ParseName(text) }
 
-// Where reads a filter for ScanOptions: `n >= 3 AND city LIKE 'B%'`; docs/guides/library.md reports where the grammar is.
+// Where reads a filter for ScanOptions: `n >= 3 AND city LIKE 'B%'`; docs/guides/library.md links the grammar.
 func Where(text string) (filter.Expr, error) { return filter.Parse(text) }
 
 // Compact merges the small shards of a table by the policy that its properties and those of its namespace state. No data moves but that of

@@ -15,7 +15,7 @@ type CacheOptions struct {
 	Dir string
 	// Disk is the most bytes kept there, DefaultDiskCache if 0.
 	Disk int64
-	// Cacheable reports which URLs are kept; nil is all. Objects whose names are used again, as those of
+	// Cacheable determines which URLs are kept; nil is all. Objects whose names are used again, as those of
 	// leases, must not be.
 	Cacheable func(url string) bool
 }

@@ -115,10 +115,10 @@ func (f *Fork) Branch() *Client {
 	return &branch.Client
 }
 
-// Follow reports that what this view of the Client requests from now on waits for what another view has requested by now.
+// Follow notes that what this view of the Client requests from now on waits for what another view has requested by now.
 func (c *Client) Follow(other *Client) { c.reach(c.chain, other.chain.depth.Load()) }
 
-// Join reports that the forked view waited for all branches. Call it when their work is done.
+// Join notes that the forked view waited for all branches. Call it when their work is done.
 func (f *Fork) Join() { f.client.reach(f.client.chain, f.longest.Load()) }
 
 // Each calls do for 0 … n−1, as many at a time as ClientOptions.Concurrency states, each with a branch of its own. The first

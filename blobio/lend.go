@@ -13,7 +13,7 @@ type Lender interface {
 }
 
 // LendRange is ReadRange of bytes that lie in the memory of their store, and are lent for good: nobody may change them. It counts as ReadRange does.
-// lent reports that the store has them so; where it does not, no request was made to it.
+// lent means that the store has them so; where it does not, no request was made to it.
 func (c *Client) LendRange(ctx context.Context, url string, r Range) (b []byte, info Info, lent bool, err error) {
 	m, key, err := c.lender(ctx, url)
 	if m == nil || err != nil {

@@ -17,7 +17,7 @@ type writtenRun struct {
 }
 
 // CommitShards commits what runs of WriteShards wrote, in one snapshot of a branch (main if empty), and ends all other runs of the job. Shards of one
-// snapshot are read by the order of their paths, which states nothing of the order of runs. The same job is committed once: Before reports that it
+// snapshot are read by the order of their paths, which states nothing of the order of runs. The same job is committed once: Before means that it
 // had been, and nothing was added. A run of another job, or one that has ended, is ErrNotFound; two runs of one part are ErrInvalid; a run that
 // is being discarded is ErrConflict. Whatever fails, nothing is added.
 func (t *Table) CommitShards(ctx context.Context, branch, jobID string, runs []string) (*IngestResult, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 )
 
-// RetentionProperty is the table property that reports how long rows are kept after their creation: a number of days
+// RetentionProperty is the table property that determines how long rows are kept after their creation: a number of days
 // ("30d") or one of Go's durations ("36h").
 const RetentionProperty = "shardcat.retention"
 

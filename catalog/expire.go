@@ -10,7 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
-// ExpireOptions report which snapshots may go.
+// ExpireOptions determine which snapshots may go.
 type ExpireOptions struct {
 	// OlderThan keeps every snapshot that was made since; Age ago if zero.
 	OlderThan time.Time

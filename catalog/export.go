@@ -26,7 +26,7 @@ type ExportOptions struct {
 	// PartitionBy are top-level columns by whose values the rows are split into folders COLUMN=VALUE; the export
 	// is one file if there are none.
 	PartitionBy []string
-	// Sink reports how values are written.
+	// Sink determines how values are written.
 	Sink fileio.SinkOptions
 	// Progress, if not nil, is called with the number of rows written so far.
 	Progress func(rows int64)

@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/internal/literal"
 )
 
-// JobMemoryProperty is the table property that reports how long after its end a job is remembered where its snapshot has expired: an age
+// JobMemoryProperty is the table property that determines how long after its end a job is remembered where its snapshot has expired: an age
 // (see ParseAge), or "forever".
 const JobMemoryProperty = "shardcat.job-memory"
 

@@ -47,7 +47,7 @@ type Options struct {
 	Client *blobio.Client
 	// Metadata reads and writes Iceberg's metadata, so that its requests are counted apart; one is made if nil.
 	Metadata *blobio.Client
-	// Access reports what the catalog will be used for, ReadWrite if empty.
+	// Access is what the catalog will be used for, ReadWrite if empty.
 	Access Access
 	// UnsafeNoConditionalWrites accepts a store that overwrites what it is to create, for one single writer.
 	UnsafeNoConditionalWrites bool

@@ -27,7 +27,7 @@ type RepairOptions struct {
 	AcceptLoss bool
 	// DryRun reports what would be done, and changes nothing.
 	DryRun bool
-	// Verify reports how much is read to find what is wrong.
+	// Verify determines how much is read to find what is wrong.
 	Verify VerifyOptions
 }
 

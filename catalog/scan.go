@@ -16,23 +16,34 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// Scans of a table, what they read, and how: see the types' own comments.
+// The types of scans. They are declared in a package that no other module can import, which has their fields and methods:
+//
+//	go doc github.com/shardcat/shardcat/catalog/internal/tablescan.ScanOptions
 type (
-	At          = tablescan.At
+	// At selects a state of a table: a snapshot, a time or a ref. The zero value is the head of main.
+	At = tablescan.At
+	// ScanOptions select the rows and columns of a scan: Where, Select, OrderBy, Limit and others. The zero value reads everything.
 	ScanOptions = tablescan.ScanOptions
-	OrderKey    = tablescan.OrderKey
+	// OrderKey is a column by which a scan orders its rows.
+	OrderKey = tablescan.OrderKey
+	// ReadOptions are ScanOptions and how Arrow records are to look.
 	ReadOptions = tablescan.ReadOptions
-	Plan        = tablescan.Plan
-	ScanStats   = tablescan.ScanStats
-	Damage      = tablescan.Damage
-	Task        = tablescan.Task
-	TaskPlan    = tablescan.TaskPlan
+	// Plan is what a scan will read, and what its filter excluded without a shard being opened. Run gives batches, Reader Arrow records.
+	Plan = tablescan.Plan
+	// ScanStats count what a scan read, and what partitions, statistics and indexes excluded.
+	ScanStats = tablescan.ScanStats
+	// Damage is what of a shard can't be read, for scans that leave it out (ScanOptions.SkipDamaged).
+	Damage = tablescan.Damage
+	// Task is a part of a scan that any process with access to the store can read, see Table.ReadTask.
+	Task = tablescan.Task
+	// TaskPlan is a scan cut into tasks, see Plan.Tasks.
+	TaskPlan = tablescan.TaskPlan
 )
 
 const (
 	// NoRows is the Limit of a scan that reads nothing but plans all the same.
 	NoRows = tablescan.NoRows
-	// DefaultSplitSize is how many stored bytes a task covers, if not reported otherwise.
+	// DefaultSplitSize is how many stored bytes a task covers, unless stated otherwise.
 	DefaultSplitSize = tablescan.DefaultSplitSize
 )
 

@@ -24,7 +24,7 @@ type metaUpdate struct {
 }
 
 // update commits a change of the table's metadata. plan is called on each state of the table that the change is tried
-// on; no update and no error reports that there is nothing to do. The table is at its new state when update returns
+// on; no update and no error means that there is nothing to do. The table is at its new state when update returns
 // nil.
 func (t *Table) update(ctx context.Context, plan func() (*metaUpdate, error)) (err error) {
 	queued := t.queued(false)

@@ -1,4 +1,4 @@
-// Package compaction keeps a table's shards few and large: a Policy reports when shards should be merged, a Plan
+// Package compaction keeps a table's shards few and large: a Policy determines when shards should be merged, a Plan
 // lists them and their cost, Execute does it.
 //
 // A merge by concatenation writes one new root that lists the stripes of its inputs in order. No byte of data is

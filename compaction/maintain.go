@@ -21,7 +21,7 @@ type upkeep struct {
 	retention time.Duration
 	// expire is the age from which on snapshots expire, negative for never.
 	expire time.Duration
-	// retain, expiry and collect report when these are done: the zero value with every run, nil never.
+	// retain, expiry and collect determine when these are done: the zero value with every run, nil never.
 	retain, expiry, collect *schedule.Schedule
 	// minAge, deleteDelay and ratio are those of collections, 0 for the service's.
 	minAge, deleteDelay time.Duration

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/filter"
 )
 
-// Policy reports when shards should be merged and what a merged shard may look like. The zero value is valid: each
+// Policy determines when shards should be merged and what a merged shard may look like. The zero value is valid: each
 // zero member stands for its default.
 type Policy struct {
 	// TargetRecords and TargetSize are what a merged shard should reach, in live records and in stored bytes.

@@ -60,7 +60,7 @@ type Service struct {
 	wake chan struct{}
 	// namespaces are the settings around the tables.
 	namespaces map[string]namespaceSettings
-	// catalogAway reports that the catalog could not be listed the last time.
+	// catalogAway means that the catalog could not be listed the last time.
 	catalogAway bool
 	// discovered is when the catalog was last requested its tables.
 	discovered time.Time

@@ -27,7 +27,7 @@ type setting struct {
 	set   func(*rules, string) error
 	// text is the value as set reads it.
 	text func(*rules) string
-	// isBool reports that the value is true or false.
+	// isBool means that the value is true or false.
 	isBool bool
 }
 

@@ -60,7 +60,7 @@ func appendAvroBytes(to, b []byte) []byte {
 	return append(binary.AppendVarint(to, int64(len(b))), b...)
 }
 
-// avroHeader reads a header; bad reports that it ended early.
+// avroHeader reads a header; bad means that it ended early.
 type avroHeader struct {
 	left []byte
 	bad  bool

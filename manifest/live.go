@@ -13,7 +13,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Projection reports what is made of the entries of a manifest. Who looks at a million of them needs little of most.
+// Projection determines what is made of the entries of a manifest. Who looks at a million of them needs little of most.
 type Projection struct {
 	// Columns, by field id, that are read; of the others nothing is.
 	Columns []int

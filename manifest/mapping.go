@@ -64,7 +64,7 @@ func (t *TableSchema) MapShard(ctx context.Context, shard *shardfmt.Shard) ([]in
 	return ids, err
 }
 
-// MapNewShard is MapShard for a shard that is about to become part of the table: ByNewName instead of ByAdoptedName. byName reports that
+// MapNewShard is MapShard for a shard that is about to become part of the table: ByNewName instead of ByAdoptedName. byName means that
 // the shard has no ids of its own.
 func (t *TableSchema) MapNewShard(ctx context.Context, shard *shardfmt.Shard) (ids []int, byName bool, err error) {
 	return t.mapShard(ctx, shard, t.ByNewName)

@@ -71,7 +71,7 @@ func checkOutcome(t *testing.T, sp *blobio.Client, what string, err error, check
 	}
 }
 
-// undecided reports that an error does not report whether the object was written.
+// undecided reports whether an error leaves open whether the object was written.
 func undecided(err error) bool {
 	return errors.Is(err, blobio.ErrUnknown) || errors.Is(err, blobio.ErrTransient) || errors.Is(err, blobio.ErrCanceled)
 }

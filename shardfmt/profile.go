@@ -2,7 +2,7 @@ package shardfmt
 
 import "github.com/shardcat/shardcat/shardfmt/internal/encode"
 
-// Profile reports how much work goes into making a block small. The zero value is Balanced.
+// Profile determines how much work goes into making a block small. The zero value is Balanced.
 type Profile uint8
 
 // The profiles, by the names of the reference implementation.

@@ -47,7 +47,7 @@ type ScanOptions struct {
 	// several scans have one.
 	MaxMemory int64
 	Budget    *Budget
-	// All reports that the caller will take all batches: stripes are fetched ahead from the first one on, not only when a second batch
+	// All means that the caller will take all batches: stripes are fetched ahead from the first one on, not only when a second batch
 	// is requested.
 	All bool
 	// Ahead, if not nil, is what several scans fetch ahead together; without it each scan of a remote store fetches up to 64 MiB ahead,
@@ -111,7 +111,7 @@ func NewReadAhead(b *Budget, stripes int) *ReadAhead {
 	return &ReadAhead{scan.NewAhead(b.b.Limit(), stripes)}
 }
 
-// SetTurn reports that the turn of the scan at a place has come; turns come in the order of places.
+// SetTurn notes that the turn of the scan at a place has come; turns come in the order of places.
 func (r *ReadAhead) SetTurn(place int) { r.a.SetTurn(place) }
 
 // Scan reads records in order, as batches of the canonical types. It stops at the first error, which it yields.

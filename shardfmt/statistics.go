@@ -24,7 +24,7 @@ type Statistics struct {
 	rows *stats.Collector
 }
 
-// StatisticsResult is what is known of a column. Min and Max are JSON, null where no bound is known; Inexact reports that a bound
+// StatisticsResult is what is known of a column. Min and Max are JSON, null where no bound is known; Inexact means that a bound
 // may be no value of the column. Distinct is nil where nothing is known of it.
 type StatisticsResult struct {
 	Rows, Nulls   uint64

@@ -92,7 +92,7 @@ func (p Prefix) Holds(l Location) bool {
 	return ok && (rest == "" && folder == p.PathPrefix || strings.HasPrefix(rest, "/"))
 }
 
-// Policy reports what absolute references may name besides the container of the shard's root. The zero value
+// Policy determines what absolute references may name besides the container of the shard's root. The zero value
 // allows nothing more.
 type Policy struct {
 	Allow []Prefix

@@ -114,7 +114,7 @@ func message(body io.Reader) string {
 	return strings.TrimSpace(first)
 }
 
-// tokenError reports that the SDK's chain has no token to send.
+// tokenError means that the SDK's chain has no token to send.
 type tokenError struct{ err error }
 
 func (e *tokenError) Error() string {

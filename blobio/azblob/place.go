@@ -21,7 +21,7 @@ type Place struct {
 // defaultDomain is that of the public cloud.
 const defaultDomain = "core.windows.net"
 
-// errPlace reports that a URL names no container of a storage account.
+// errPlace means that a URL names no container of a storage account.
 var errPlace = errors.New("not the location of an Azure blob")
 
 // parseURL reads the location in all its spellings and returns the container and the key inside it:

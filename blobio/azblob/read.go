@@ -30,7 +30,7 @@ func (b *bucket) reads() cloudblob.Options {
 	return cloudblob.Options{BeforeRead: beforeRead, Got: got, Listed: b.listed, Explain: explain, ListPage: page}
 }
 
-// errHook reports that gocloud passed an Azure request of an unknown type.
+// errHook means that gocloud passed an Azure request of an unknown type.
 var errHook = errors.New("not a request of gocloud.dev/blob/azureblob")
 
 func beforeRead(as func(any) bool, r cloudblob.Read) error {

@@ -44,7 +44,7 @@ type keptFile struct {
 	info blobio.Info
 }
 
-// openKept is open for a read of a range. kept reports that the file is not the caller's to close.
+// openKept is open for a read of a range. kept means that the file is not the caller's to close.
 func (b *bucket) openKept(ctx context.Context, key string, opts blobio.ReadOptions) (f *keptFile, info blobio.Info, kept bool, err error) {
 	if k, ok := opts.Open.Get(b, key).(*keptFile); ok && !b.closed.Load() && ctx.Err() == nil {
 		info, err := k.now(key)

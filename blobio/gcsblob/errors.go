@@ -81,7 +81,7 @@ func unauthenticated(status int) (cause, class error) {
 	return &apierror.Error{Status: status, Code: "token", Message: "no access token was issued"}, apierror.OfTokenStatus(status)
 }
 
-// credentialsError reports that there are no application default credentials.
+// credentialsError means that there are no application default credentials.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {

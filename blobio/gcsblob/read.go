@@ -28,7 +28,7 @@ func (b *bucket) reads() cloudblob.Options {
 	return cloudblob.Options{BeforeRead: b.beforeRead, Got: got, Listed: b.listed, Explain: explain, ListPage: b.opts.ListPage}
 }
 
-// errHook reports that gocloud passed a GCS request of an unknown type.
+// errHook means that gocloud passed a GCS request of an unknown type.
 var errHook = errors.New("not a request of gocloud.dev/blob/gcsblob")
 
 // beforeRead sets the condition, and the key as it is: gocloud escapes "../". A bucket that somebody else opened may

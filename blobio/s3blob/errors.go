@@ -57,7 +57,7 @@ var classes = map[string]error{
 // regionHeader names the region a bucket lies in, also on answers that refuse.
 const regionHeader = "X-Amz-Bucket-Region"
 
-// credentialsError reports that the SDK's chain has no credentials to sign with.
+// credentialsError means that the SDK's chain has no credentials to sign with.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
@@ -142,7 +142,7 @@ func explain(ctx context.Context, err error) (cause, class error) {
 // errNoRegion: the SDK finds no endpoint, so no request was made.
 var errNoRegion = errors.New("no region is set: set the bucket's with ?region=, AWS_REGION or the profile's region, or a store's own ?endpoint=")
 
-// noRegion reports that the SDK has no region to find the endpoint by; it has no type for that.
+// noRegion reports whether the SDK has no region to find the endpoint by; it has no type for that.
 func noRegion(err error) bool {
 	var resolve *smithy.OperationError
 	return errors.As(err, &resolve) && (strings.Contains(err.Error(), "A region must be set") || strings.Contains(err.Error(), "Invalid region: region was not a valid DNS name"))
@@ -237,7 +237,7 @@ func refusesCondition(ctx context.Context, err error) bool {
 		(strings.Contains(words, "if-none-match") || strings.Contains(words, "implies functionality") || strings.Contains(words, "conditional"))
 }
 
-// notImplemented reports that the store knows the request but not a header of it.
+// notImplemented reports whether the store knows the request but not a header of it.
 func notImplemented(ctx context.Context, err error) bool {
 	cause, _ := explain(ctx, err)
 	said, ok := cause.(*apierror.Error)

@@ -19,7 +19,7 @@ import (
 	"github.com/shardcat/shardcat/internal/apierror"
 )
 
-// errCutOff reports that a list is incomplete and that no answer states how it goes on.
+// errCutOff means that a list is incomplete and that no answer states how it goes on.
 var errCutOff = fmt.Errorf("%w: the listing is truncated (IsTruncated) but has no continuation token", blobio.ErrUnknown)
 
 // markerToken begins the token of a page of version 1, behind which is the last key before it. The others are the store's own.

@@ -27,7 +27,7 @@ func (b *bucket) reads() cloudblob.Options {
 		Explain: explain, Suffix: true, ListPage: b.opts.ListPage}
 }
 
-// errHook reports that gocloud passed an S3 request of an unknown type.
+// errHook means that gocloud passed an S3 request of an unknown type.
 var errHook = errors.New("not a request of gocloud.dev/blob/s3blob")
 
 // beforeRead sets the range and the condition.

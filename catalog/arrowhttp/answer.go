@@ -74,7 +74,7 @@ func (f *form) header(h http.Header) {
 	}
 }
 
-// write writes the rows of a reader; more reports that it stands at a batch.
+// write writes the rows of a reader; more means that it stands at a batch.
 func (f *form) write(out *steady, reader array.RecordReader, p *catalog.Plan, more bool) error {
 	packed, err := f.encode(out)
 	if err != nil {

@@ -62,7 +62,7 @@ type server struct {
 	slots, plans *fairqueue.Places
 }
 
-// New makes a gRPC server over a catalog; options report how it is reached, by TLS for one.
+// New makes a gRPC server over a catalog; options determine how it is reached, by TLS for one.
 func New(c *catalog.Catalog, o Options, options ...grpc.ServerOption) (*grpc.Server, error) {
 	o.Answers = cmp.Or(o.Answers, DefaultAnswers)
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)

@@ -163,7 +163,7 @@ func (a *app) printRows(ctx context.Context, s *schema.Schema, rows iter.Seq2[ar
 	return written, err
 }
 
-// writeRows is printRows without the frame; more reports that the limit left out rows that were read.
+// writeRows is printRows without the frame; more means that the limit left out rows that were read.
 func writeRows(ctx context.Context, sink fileio.Sink, rows iter.Seq2[arrow.RecordBatch, error], offset, limit int64) (written int64, more bool, err error) {
 	if limit == 0 {
 		return 0, false, nil

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// HandedOut reports that a catalog has no credentials for a request: the request failed, or they are of another kind.
+// HandedOut: a catalog has no credentials for a request: the request failed, or they are of another kind.
 type HandedOut struct{ Err error }
 
 func (e *HandedOut) Error() string { return OneLine(e.Err) }

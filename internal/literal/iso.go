@@ -13,7 +13,7 @@ const (
 
 // ParseISO reads the times of ISO 8601 that programs write: a date, with - or / between its parts; behind T or a space
 // a time of day down to the minute or any fraction of a second; behind that an offset (Z, UTC, ±hh, ±hhmm or ±hh:mm).
-// What names no offset is read as UTC, and form reports so. cut reports that digits below 100 ns were dropped. The error
+// What names no offset is read as UTC, and form reports so. cut means that digits below 100 ns were dropped. The error
 // is ErrTime.
 func ParseISO[T string | []byte](s T) (ticks int64, form TimeForm, cut bool, err error) {
 	const date, clock = "dddd-dd-dd", "Tdd:dd"

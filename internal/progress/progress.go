@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Mode reports when a bar is drawn.
+// Mode determines when a bar is drawn.
 type Mode uint8
 
 // The modes of the --progress flag.
@@ -90,7 +90,7 @@ func (b *Bar) Add(n int64) {
 	b.draw(now)
 }
 
-// Expect reports that n more units are to be done than was known.
+// Expect notes that n more units are to be done than was known.
 func (b *Bar) Expect(n int64) {
 	if b == nil {
 		return

@@ -207,7 +207,7 @@ func (r *csvReader) excelComma() (byte, error) {
 	return comma, err
 }
 
-// next reads a record, valid until the next call; io.EOF after the last of all inputs. first reports that it is the
+// next reads a record, valid until the next call; io.EOF after the last of all inputs. first means that it is the
 // first of its input. After an error that recoverable takes, the next record can be read.
 func (r *csvReader) next(ctx context.Context) (rec *csvRecord, first bool, err error) {
 	for {
@@ -419,7 +419,7 @@ type recordError struct{ error }
 
 func (e recordError) Unwrap() error { return e.error }
 
-// recoverable reports that the next record can be read.
+// recoverable means that the next record can be read.
 func (r *csvReader) recoverable(err error) error {
 	return recordError{located(err, r.record.input, r.record.line)}
 }

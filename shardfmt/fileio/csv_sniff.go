@@ -67,7 +67,7 @@ func ahead(t *texts, n int) []byte {
 }
 
 // consistency counts the fields of the first record by a separator, and the share of records that have as many. What
-// stands in quotes parts nothing. whole reports that the last record is whole.
+// stands in quotes parts nothing. whole means that the last record is whole.
 func consistency(head []byte, d csvDialect, whole bool) (fields int, share float64) {
 	var counts []int
 	count, quoted, start := 1, false, true // start: of a field

@@ -66,7 +66,7 @@ const (
 	Layer       Format = "layer"
 )
 
-// UnknownFields reports what happens to a field of a record that the schema lacks.
+// UnknownFields determines what happens to a field of a record that the schema lacks.
 type UnknownFields string
 
 // ErrorOnUnknown fails and names the record, ExtendByUnknown adds the field to the end of the schema, which

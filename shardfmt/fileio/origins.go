@@ -17,7 +17,7 @@ type origin struct {
 	input string
 }
 
-// note reports that the next rows are of an input.
+// note records that the next rows are of an input.
 func (o *origins) note(input string, rows int64) {
 	if n := len(o.starts); n == 0 || o.starts[n-1].input != input {
 		o.starts = append(o.starts, origin{o.rows, input})

@@ -40,7 +40,7 @@ const readerGarbage = 400
 // a megabyte or two, so that neither process waits for the other at each column, or is woken by it.
 const pipeBytes = 1 << 20
 
-// readerRequest reports what to read.
+// readerRequest is what to read.
 type readerRequest struct {
 	Size      int64 `json:"size"`
 	BatchRows int   `json:"batch_rows"`

@@ -93,7 +93,7 @@ type readerInput interface {
 // readerOutput takes the stream of a reader's batches.
 type readerOutput interface {
 	io.Writer
-	// endBatch reports that a batch is written.
+	// endBatch notes that a batch is written.
 	endBatch() error
 	// Flush sends what is held back.
 	Flush() error

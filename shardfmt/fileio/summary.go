@@ -34,7 +34,7 @@ type InferredField struct {
 	// Nulls among the rows looked at, and the text of the first value that is not null.
 	Nulls   int64  `json:"nulls"`
 	Example string `json:"example"`
-	// Notes report what a reader should know: why the type is Dynamic, which texts stand for null, which zone times are in.
+	// Notes are what a reader should know: why the type is Dynamic, which texts stand for null, which zone times are in.
 	Notes []string `json:"notes,omitempty"`
 
 	// folders: the names of folders give its values, and nobody looked at how many rows have null.

@@ -48,7 +48,7 @@ type Chunk struct {
 	Start     uint64 `json:"start"`
 	Size      uint64 `json:"size"`
 	PageCount uint64 `json:"page_count"`
-	// Mapped reports that the shard reports where each page is.
+	// Mapped means that the shard reports where each page is.
 	Mapped bool `json:"mapped"`
 }
 

@@ -26,7 +26,7 @@ type Span = impl.Span
 // Value is a key or an auxiliary value. Which of its parts counts depends on the kind.
 type Value = impl.Value
 
-// WriteOptions report how a file is written. The zero value writes what the database this format comes from does,
+// WriteOptions determine how a file is written. The zero value writes what the database this format comes from does,
 // without compression and filter.
 type WriteOptions = impl.WriteOptions
 

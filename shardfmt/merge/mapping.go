@@ -16,7 +16,7 @@ type mapping []uint32
 // lacking: the input has no such node.
 const lacking = ^uint32(0)
 
-// identity reports that every node has the number it had.
+// identity reports whether every node has the number it had.
 func (m mapping) identity() bool {
 	for i, id := range m {
 		if id != uint32(i) {
@@ -100,7 +100,7 @@ func (t *target) mapShard(s *shard, drop bool) (mapping, error) {
 	return w.m, nil
 }
 
-// differs reports that s can't be taken over node by node.
+// differs reports whether s can't be taken over node by node.
 func (t *target) differs(s *shard) bool {
 	if !bytes.Equal(t.wire, s.schemaWire) && !t.schema.Equal(s.schema) {
 		return true

@@ -114,7 +114,7 @@ type Options struct {
 	AllowExternal bool
 	// AllowStandard concatenates standard properties instead of refusing them. Inputs of different drop-by tags are refused still.
 	AllowStandard bool
-	// Policy reports what absolute references in the inputs may name.
+	// Policy determines what absolute references in the inputs may name.
 	Policy urlresolve.Policy
 	Limits Limits
 	// Attempt marks the new root as written by this call; random if empty. See meta.PropertyAttempt.

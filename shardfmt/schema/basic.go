@@ -19,7 +19,7 @@ func (b Basic) String() string {
 	return fmt.Sprintf("type %d", uint8(b))
 }
 
-// IsInteger reports that b is one of the integers, which are signed or not.
+// IsInteger reports whether b is one of the integers, which are signed or not.
 func (b Basic) IsInteger() bool { return b >= Int8 && b <= Int64 }
 
 // typeOf are the nodes that type names stand for, by the name in lower case: the types of the format, the
@@ -86,10 +86,10 @@ func (n *Node) BareType() string {
 	return n.Basic.String()
 }
 
-// plainExtension reports that n has an extension that its label reports whole.
+// plainExtension reports whether n has an extension that its label reports whole.
 func (n *Node) plainExtension() bool { return n.Ext != nil && len(n.Ext.Properties) == 0 }
 
-// named reports that TypeName reports the extension of n.
+// named reports whether TypeName reports the extension of n.
 func (n *Node) named() bool {
 	return n.plainExtension() && (n.IsTimeSpan() || n.IsDecimal() || n.IsDynamic())
 }

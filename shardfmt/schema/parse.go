@@ -128,7 +128,7 @@ func (p *parser) client() {
 	}
 }
 
-// at reports that c comes next, 0 meaning the end.
+// at reports whether c comes next, 0 meaning the end.
 func (p *parser) at(c byte) bool {
 	p.client()
 	if p.pos == len(p.text) {

@@ -151,7 +151,7 @@ func (n *Node) Equal(o *Node) bool {
 	return true
 }
 
-// SameType reports that n and o have the same basic type, size and extension; children are not looked at.
+// SameType reports whether n and o have the same basic type, size and extension; children are not looked at.
 func (n *Node) SameType(o *Node) bool {
 	return n.Basic == o.Basic && n.Signed == o.Signed && n.FixedSize == o.FixedSize && sameExtension(n.Ext, o.Ext)
 }

@@ -32,7 +32,7 @@ const smallShard = 16 << 20
 
 // AdmitOptions of Admit. The zero value is valid.
 type AdmitOptions struct {
-	// Policy reports what absolute references may name besides the folder of the root.
+	// Policy determines what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
 	// Read states whose data are read.
 	Read ReadData

@@ -20,7 +20,7 @@ type fieldWalk struct {
 	descriptor *metapb.StripeFieldDescriptor
 	// positions the field must have, negative if only its parent's values could tell.
 	positions int64
-	// inFixed reports that they follow from those of a fixed-size list above it.
+	// inFixed means that they follow from those of a fixed-size list above it.
 	inFixed bool
 	// dictionaries are the ids of the value dictionaries of the encoding available, 0 for one without.
 	dictionaries []uint32
@@ -205,7 +205,7 @@ func (f *fieldWalk) childPositions() int64 {
 	return -1
 }
 
-// buffer adds one encoded buffer to its object; packed reports that it is that of a packed group.
+// buffer adds one encoded buffer to its object; packed means that it is that of a packed group.
 func (f *fieldWalk) buffer(name string, b *metapb.EncodedBuffer, packed bool) error {
 	o, start, end, err := f.reach(f.anchor, b.GetBuffer())
 	if err != nil {

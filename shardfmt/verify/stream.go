@@ -13,7 +13,7 @@ import (
 
 // streamCheck checks a block stream.
 type streamCheck struct {
-	// free reports that any number of values will do.
+	// free means that any number of values will do.
 	free      bool
 	mapAt     int64
 	checksums bool

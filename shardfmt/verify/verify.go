@@ -48,7 +48,7 @@ type Store interface {
 type Options struct {
 	// Size of the root in bytes, 0 if it is not known.
 	Size int64
-	// Policy reports what absolute references may name besides the folder of the root.
+	// Policy determines what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
 	// MaxMemory bounds the memory of reading values as it does that of a scan, budget.Default if 0.
 	MaxMemory int64

@@ -257,7 +257,7 @@ func (r *Reader) get(ctx context.Context, op, key string, s Span, opts blobio.Re
 	return d, nil
 }
 
-// errNoSize reports that no answer states how long an object is.
+// errNoSize means that no answer states how long an object is.
 var errNoSize = fmt.Errorf("%w: the store's responses do not state the object's size (neither Content-Length nor Content-Range)", blobio.ErrUnknown)
 
 // size requests the size of an object of which an answer stated only the ETag.

@@ -85,7 +85,7 @@ const (
 	firstBuffer = 64 << 10
 )
 
-// ErrTooManyParts reports that an object without (or with a wrong) size hint outgrew the store's limit.
+// ErrTooManyParts means that an object without (or with a wrong) size hint outgrew the store's limit.
 var ErrTooManyParts = errors.New("object needs more parts than the store allows")
 
 // ErrEnded is what a writer answers after Close or Abort. It matches fs.ErrClosed.

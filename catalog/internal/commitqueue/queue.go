@@ -30,7 +30,7 @@ type Queue interface {
 	waiting(ctx context.Context, table uuid.UUID) ([]ticket, error)
 	// take takes the next number.
 	take(ctx context.Context, table uuid.UUID) (number int64, err error)
-	// beat shows that the holder of a number lives; false reports that the number was taken away.
+	// beat shows that the holder of a number lives; false means that the number was taken away.
 	beat(ctx context.Context, table uuid.UUID, number int64) (bool, error)
 	// leave gives a number back, or takes it from a holder whose beats are still the given ones; anyBeats takes
 	// it in any case.
@@ -121,7 +121,7 @@ func (w *Writer) Await(ctx context.Context, n int) error {
 	return nil
 }
 
-// busy reports that somebody has committed in the last seconds.
+// busy reports whether somebody has committed in the last seconds.
 func (w *Writer) busy() bool {
 	last := w.Table.LastCommit()
 	return !last.IsZero() && w.Now().Sub(last).Abs() < busyFor

@@ -13,7 +13,7 @@ import (
 // ID names rows, see manifest.RowsID.
 type ID = [16]byte
 
-// State reports which rows the levels of a key index are of. What it does not name it does not cover.
+// State lists the rows that the levels of a key index cover. What it does not name it does not cover.
 type State struct {
 	// Table is the table's UUID, Key the columns of the key with their types and field ids, as text.
 	Table string `json:"table"`

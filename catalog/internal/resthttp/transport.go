@@ -59,7 +59,7 @@ type Transport struct {
 	Catalog *url.URL
 	// Tokens authorize the requests, nil for none.
 	Tokens *Tokens
-	// Signed reports that the caller signs requests (SigV4).
+	// Signed means that the caller signs requests (SigV4).
 	Signed bool
 	// Agent is the beginning of User-Agent.
 	Agent string
@@ -76,7 +76,7 @@ type Transport struct {
 	mu sync.Mutex
 	// notBefore is until when the server requested to be left alone.
 	notBefore time.Time
-	// failingSince is the begin of an outage, zero if there is none; reported reports that Waiting was called for it.
+	// failingSince is the begin of an outage, zero if there is none; reported means that Waiting was called for it.
 	failingSince time.Time
 	reported     bool
 }

@@ -358,7 +358,7 @@ func (c *Tables) insert(ctx context.Context, ident table.Identifier, metadata ta
 	return errors.Join(c.refused(ctx, ident), c.forget(ctx, at))
 }
 
-// add puts a metadata file into the catalog; false reports that its name is taken or its namespace not there.
+// add puts a metadata file into the catalog; false means that its name is taken or its namespace not there.
 func (c *Tables) add(ctx context.Context, ident table.Identifier, at string) (bool, error) {
 	column, value := ", iceberg_type", ", 'TABLE'"
 	if c.untyped {

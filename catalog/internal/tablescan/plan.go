@@ -19,7 +19,7 @@ import (
 // NoRows is the Limit of a scan that reads nothing but plans all the same.
 const NoRows = math.MinInt64
 
-// ScanOptions report what to read of a table.
+// ScanOptions select the rows and columns of a scan.
 type ScanOptions struct {
 	At
 	// Select lists columns by dotted path; nil is all of them.
@@ -50,7 +50,7 @@ type ScanOptions struct {
 	// MaxMemory is the most bytes of memory that the values of the scan may take, that of the catalog's Options if 0; see
 	// shardfmt.ScanOptions.
 	MaxMemory int64
-	// Runs reports that the plan will be run, so that planning may read the roots of few shards ahead, while their term filters are read.
+	// Runs means that the plan will be run, so that planning may read the roots of few shards ahead, while their term filters are read.
 	// Scan, Read and Export set it.
 	Runs bool
 	// SkipDamaged leaves out the stripes that can't be read; Plan.Damaged lists them. Everything is read twice, the first time by Plan.

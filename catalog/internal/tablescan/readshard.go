@@ -327,7 +327,7 @@ func (o *openedShards) take(path string) *shardfmt.Shard {
 	return s
 }
 
-// join reports that the requests of the shards have ended.
+// join notes that the requests of the shards have ended.
 func (o *openedShards) join() {
 	if o != nil {
 		o.fork.Join()

@@ -42,7 +42,7 @@ type ScanStats struct {
 	// without an index that could tell.
 	StripesIndexed   int `json:"stripes_indexed"`
 	StripesUnindexed int `json:"stripes_unindexed"`
-	// IndexGets and IndexBytes are what asking indexes cost.
+	// IndexGets and IndexBytes are what lookups in indexes cost.
 	IndexGets   int64 `json:"index_gets"`
 	IndexBytes  int64 `json:"index_bytes"`
 	RowsMatched int64 `json:"rows_matched"`

@@ -13,7 +13,7 @@ import (
 // taskVersion is the version of the JSON form of tasks. A reader refuses versions that it does not know.
 const taskVersion = 1
 
-// DefaultSplitSize is how many stored bytes a task covers, if not reported otherwise.
+// DefaultSplitSize is how many stored bytes a task covers, unless stated otherwise.
 const DefaultSplitSize = 128 << 20
 
 // Task is a part of a scan that can be read anywhere: records of one shard, by a table's schema at the time of the plan. The tasks

@@ -41,7 +41,7 @@ type Keys struct {
 	mu sync.Mutex
 	// tables by UUID.
 	tables map[string]*tableKeys
-	// warned reports that remote signing was named.
+	// warned means that remote signing was named.
 	warned bool
 }
 

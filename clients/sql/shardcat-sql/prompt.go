@@ -101,7 +101,7 @@ func (s *session) tell(err error) {
 	}
 }
 
-// command does what a line with a dot asks; end reports that it is to end.
+// command does what a line with a dot asks; end means that it is to end.
 func (s *session) command(ctx context.Context, words []string) (end bool) {
 	argument := strings.Join(words[1:], " ")
 	switch words[0] {

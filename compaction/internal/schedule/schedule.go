@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/internal/literal"
 )
 
-// Schedule reports when a table is looked at: at intervals, or at the times of a cron expression.
+// Schedule determines when a table is looked at: at intervals, or at the times of a cron expression.
 type Schedule struct {
 	every time.Duration
 	cron  cron.Schedule

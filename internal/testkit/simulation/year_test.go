@@ -86,7 +86,7 @@ type year struct {
 	// inMemory keeps the table's head in memory, for speed, and not in SQLite; heads is that, nil without.
 	inMemory bool
 	heads    *heads
-	// state is the folder that the year is kept in between its parts, or empty; asked reports that this part has to end, before is the time that earlier ones
+	// state is the folder that the year is kept in between its parts, or empty; asked means that this part has to end, before is the time that earlier ones
 	// took, and parts how many those are.
 	state  string
 	asked  *atomic.Bool

@@ -20,6 +20,6 @@
 //   - no table is halted, and services fail only by faults that were injected, or by races
 //   - the live heap of a service is the same at the end as it was early on
 //
-// It runs for six seconds; SHARDCAT_SOAK reports how long instead (.ci/run: two minutes, beside other steps; .ci/full: an hour). A
+// It runs for six seconds; SHARDCAT_SOAK determines how long instead (.ci/run: two minutes, beside other steps; .ci/full: an hour). A
 // failure prints its seed, SHARDCAT_SEED takes it, as far as the moments of a kill can be repeated.
 package soak

@@ -17,7 +17,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Options report which fields to add. The zero value adds none.
+// Options determine which fields to add. The zero value adds none.
 type Options struct {
 	// IngestionTime adds a DateTime: Now for every record, in ticks of 100 ns since year 1.
 	IngestionTime bool

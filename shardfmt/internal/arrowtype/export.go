@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// ExportOptions report what the types of a shard become. The zero value is the default mapping.
+// ExportOptions determine what the types of a shard become. The zero value is the default mapping.
 type ExportOptions struct {
 	// TimeUnit of timestamps and durations: ns (also if empty), us, ms or s. Values that the unit can't
 	// hold are refused with their row; digits below it are cut, and counted in the report.

@@ -12,7 +12,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// ImportOptions report what an Importer may change.
+// ImportOptions determine what an Importer may change.
 type ImportOptions struct {
 	// DropUnknown ignores columns that the schema lacks; without it they are refused.
 	DropUnknown bool
@@ -135,7 +135,7 @@ type place struct {
 	n    *schema.Node
 	path string
 	row  func(i int) int
-	// hidden reports that value i is below something null, nil if none is.
+	// hidden means that value i is below something null, nil if none is.
 	hidden func(i int) bool
 }
 

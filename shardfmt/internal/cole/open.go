@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
-// Options report how a file is read. The zero value is valid.
+// Options determine how a file is read. The zero value is valid.
 type Options struct {
 	// BinaryStrings reads strings as bytes, which need be no UTF-8.
 	BinaryStrings bool

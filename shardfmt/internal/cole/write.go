@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
-// WriteOptions report how a file is written. The zero value is valid.
+// WriteOptions determine how a file is written. The zero value is valid.
 type WriteOptions struct {
 	// GroupRows of a row group, DefaultGroupRows if 0. One whose strings take more than 256 MiB ends earlier.
 	GroupRows int

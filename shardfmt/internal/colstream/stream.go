@@ -39,11 +39,11 @@ type Stream struct {
 	// URL of the object, and the bytes [Start, End) of the buffer in it; the block map starts at MapStart.
 	URL                  string
 	Start, MapStart, End uint64
-	// Checksums reports that every block ends with its checksum.
+	// Checksums means that every block ends with its checksum.
 	Checksums bool
-	// NoPresence reports that no block has nulls inside.
+	// NoPresence means that no block has nulls inside.
 	NoPresence bool
-	// Named reports that every block reports which of several value dictionaries its codes are of, see NameOf.
+	// Named means that every block reports which of several value dictionaries its codes are of, see NameOf.
 	Named bool
 	// Blocks is the number of blocks by the descriptor, negative if it does not state.
 	Blocks int64
@@ -124,7 +124,7 @@ func (s *Stream) Size() uint64 {
 }
 
 // Need gives the requests that are still to be made before the blocks of the positions in ranges (ascending,
-// disjoint) can be read; none means that they can. whole reports that ranges are all positions there are. The list is the caller's until
+// disjoint) can be read; none means that they can. whole means that ranges are all positions there are. The list is the caller's until
 // it retries.
 func (s *Stream) Need(ranges []Range, whole bool) ([]Request, error) {
 	if s.group != nil {

@@ -14,7 +14,7 @@ import (
 // another encoding, too: Need requests that one's bytes then, and Read reads it.
 var ErrOtherEncoding = errors.New("another encoding of the field must be read")
 
-// Choice reports how to choose among the encodings of a field.
+// Choice determines how to choose among the encodings of a field.
 type Choice struct {
 	// Only is the number of the one encoding to read, counted from 1; 0 reads the first that can be read, and the next
 	// where that turns out to be damaged.

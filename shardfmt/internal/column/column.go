@@ -20,7 +20,7 @@ import (
 // at the same time.
 type Column interface {
 	// Need gives the requests that are still to be made before the positions in ranges (ascending, disjoint)
-	// can be read. After they were filled, it is retried; when it gives none, Read works. whole reports that
+	// can be read. After they were filled, it is retried; when it gives none, Read works. whole means that
 	// ranges are all positions of the field.
 	Need(ranges []colstream.Range, whole bool) ([]colstream.Request, error)
 	// Read decodes the positions of r into an array of the canonical type.
@@ -130,7 +130,7 @@ func (o *opener) openIn(g *group, node *schema.Node, count uint64, only int) (Co
 	return c, nil
 }
 
-// short reports that the field may have fewer positions than expected: the reference does not pad what is below a
+// short reports whether the field may have fewer positions than expected: the reference does not pad what is below a
 // FixedSizeList whose last lists are null. What is missing is null.
 func (f *stored) short(count uint64) bool {
 	return f.count < count && f.o.inFixedSizeList(f.node)

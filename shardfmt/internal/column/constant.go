@@ -55,7 +55,7 @@ func (f *stored) isStoredBesides() bool {
 	return f.o.audit || stats.Contradiction(f.desc) != ""
 }
 
-// nested reports that a type has children.
+// nested reports whether a type has children.
 func nested(b schema.Basic) bool {
 	switch b {
 	case schema.List, schema.FixedSizeList, schema.Struct, schema.Map, schema.Union:

@@ -42,7 +42,7 @@ type dictionaryBuilder struct {
 	codes   []uint32
 	length  uint64 // of all values
 	looks   int    // into ids
-	// decimals reports that the values are decimals.
+	// decimals means that the values are decimals.
 	decimals bool
 	// recent are the values that came lately; nil as long as there are few.
 	recent recentValues

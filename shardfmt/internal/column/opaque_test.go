@@ -181,7 +181,7 @@ func TestDelimitedStringsAreRefused(t *testing.T) {
 	}
 }
 
-// What reports that no nulls are inside its blocks and has them there is corrupt.
+// What states that no nulls are inside its blocks and has them there is corrupt.
 func TestEmbeddedPresenceMeansWhatItSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		node *schema.Node

@@ -52,7 +52,7 @@ type Case struct {
 	// What reports what is special, or damaged; Answer what a reader calls it: corrupt, unsupported, missing or unsafe.
 	What   string `json:"what"`
 	Answer string `json:"answer,omitempty"`
-	// Optional reports that a reader may refuse the shard as unsupported, because it has a form that not every reader knows.
+	// Optional means that a reader may refuse the shard as unsupported, because it has a form that not every reader knows.
 	Optional bool `json:"optional,omitempty"`
 	// Sound is the name of the case of the same level that is the shard before it was damaged. Only a reader that reads that one has
 	// refused this one for its damage.

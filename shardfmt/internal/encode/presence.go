@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The forms of the presence section of a block (docs/format/blocks.md). Nothing at all reports that nothing is null.
+// The forms of the presence section of a block (docs/format/blocks.md). Nothing at all means that nothing is null.
 //
 //	1                                every value is null
 //	2, n bytes                       one byte per value, 1 or 0

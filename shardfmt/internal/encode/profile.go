@@ -2,7 +2,7 @@ package encode
 
 import "fmt"
 
-// Profile reports how much work goes into making a block small. The zero value is Balanced.
+// Profile determines how much work goes into making a block small. The zero value is Balanced.
 type Profile uint8
 
 // The profiles, by the names of the reference implementation.
@@ -62,7 +62,7 @@ type Options struct {
 	Hint Hint
 	// NoPresence leaves the presence section out of every block (OFFSETS, dictionary codes, bit buffers).
 	NoPresence bool
-	// Ordered reports that numbers which stand for others, codes of a value dictionary, go by value, so that neighbours may be close.
+	// Ordered means that numbers which stand for others, codes of a value dictionary, go by value, so that neighbours may be close.
 	Ordered bool
 	// LongBlocks gives numbers blocks of 8,192 values behind the first eight million: the block map of very many, of which a few are looked up, stays short.
 	LongBlocks bool

@@ -72,17 +72,17 @@ type Option struct {
 	Name, Doc string
 	// Read and Write report when it has a meaning.
 	Read, Write bool
-	// Bool reports that the value is true or false.
+	// Bool means that the value is true or false.
 	Bool bool
 }
 
 // Settings are values of options by name. A value that makes no sense is an *OptionError.
 type Settings map[string]string
 
-// OpenOptions report how a file is opened. The zero value is valid.
+// OpenOptions determine how a file is opened. The zero value is valid.
 type OpenOptions struct{ Settings Settings }
 
-// SinkOptions report how a file is written. The zero value is valid.
+// SinkOptions determine how a file is written. The zero value is valid.
 type SinkOptions struct {
 	Settings Settings
 	// AllowLossy takes values that the format holds only in part, and counts them in the report; without it they
@@ -118,7 +118,7 @@ type File interface {
 	Close() error
 }
 
-// ReadOptions report what of a file is read. The zero value reads everything.
+// ReadOptions determine what of a file is read. The zero value reads everything.
 type ReadOptions struct {
 	// Columns to read, by index in the file's schema, in the order of the batches; nil reads all.
 	Columns []int

@@ -49,7 +49,7 @@ func (w *Writer) scheme(n *Node) string {
 // compressionKey of the metadata of a field names the compression of its strings.
 const compressionKey = "lance-encoding:compression"
 
-// blobColumn reports that the column declared last holds places of blobs.
+// blobColumn means that the column declared last holds places of blobs.
 func (w *Writer) blobColumn() {
 	w.out.columns[len(w.out.columns)-1].encoding = appendMessage(nil, 3, appendMessage(nil, 1, valuesEncoding))
 }

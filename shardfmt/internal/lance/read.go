@@ -18,7 +18,7 @@ import (
 // Rows is a range of rows: those from Start on, before End.
 type Rows struct{ Start, End uint64 }
 
-// ReadOptions report what of a file is read. The zero value reads everything.
+// ReadOptions determine what of a file is read. The zero value reads everything.
 type ReadOptions struct {
 	// Columns to read, by index in the schema, in the order of the batches; nil reads all.
 	Columns []int

@@ -10,7 +10,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/fileformat"
 )
 
-// WriteOptions report how a file is written. The zero value is valid.
+// WriteOptions determine how a file is written. The zero value is valid.
 type WriteOptions struct {
 	// PageBytes is the size at which a page of a column ends, DefaultPageBytes if 0.
 	PageBytes int

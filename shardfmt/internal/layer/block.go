@@ -14,7 +14,7 @@ type dataBlock struct {
 	groups packed // n+1 boundaries; of no width in the last column
 }
 
-// parseData reads a data block of the given rows. Last reports that no column follows.
+// parseData reads a data block of the given rows. Last means that no column follows.
 func parseData(b []byte, p Pair, rows uint64, last bool) (*dataBlock, error) {
 	if len(b) < blockHeader {
 		return nil, corrupt.At(0, "a data block of %d bytes", len(b))

@@ -11,7 +11,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// Sizes and limits, in bytes unless reported otherwise.
+// Sizes and limits, in bytes unless stated otherwise.
 const (
 	blockUnit   = 512
 	blockHeader = 32

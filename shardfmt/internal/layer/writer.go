@@ -26,7 +26,7 @@ const (
 	Partitioned FilterKind = "partitioned"
 )
 
-// WriteOptions report how a file is written. The zero value writes what the database this format comes from does,
+// WriteOptions determine how a file is written. The zero value writes what the database this format comes from does,
 // without compression and filter.
 type WriteOptions struct {
 	// MinDataBlock and MinIndexBlock are what blocks are filled to, in bytes: 8192 if 0.

@@ -184,7 +184,7 @@ func (a *RefArray) url(i int) string {
 	}
 }
 
-// oneURL reports that all URLs that are not empty are the same.
+// oneURL reports whether all URLs that are not empty are the same.
 func (a *RefArray) oneURL() bool {
 	var first []byte
 	for pos := 0; pos < len(a.urls); {

@@ -66,7 +66,7 @@ type Root struct {
 type Options struct {
 	// Size of the root in bytes, 0 if it is not known.
 	Size int64
-	// Policy reports what absolute references may name besides the folder of the root.
+	// Policy determines what absolute references may name besides the folder of the root.
 	Policy urlresolve.Policy
 	// Parts is for who expects to need few of the stripes: of a root of known size above 64 KiB the end is read, and
 	// then the parts that are requested, if it is laid out for that (LayoutStripes); else the rest at once.

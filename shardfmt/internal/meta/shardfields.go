@@ -59,7 +59,7 @@ func (r *Root) shardFields(ctx context.Context) (*fieldList, error) {
 	})
 }
 
-// holdsFrame reports that the range of ref in the root is one whole frame with a right checksum.
+// holdsFrame reports whether the range of ref in the root is one whole frame with a right checksum.
 func (r *Root) holdsFrame(ctx context.Context, ref *metapb.DataRef) bool {
 	return r.frame(ctx, ref) != nil
 }

@@ -56,7 +56,7 @@ func textIn(payload []byte, name string) (text []byte, found, plain bool) {
 	return nil, false, true
 }
 
-// pairIn reads a property, its name before its value as writers lay it out. is reports that it has the name.
+// pairIn reads a property, its name before its value as writers lay it out. is means that it has the name.
 func pairIn(pair []byte, name string) (text []byte, is, plain bool) {
 	number, got, n := nextField(pair)
 	if n < 0 || number != nameField || got == nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/shardcat/shardcat/urlresolve"
 )
 
-// Options of Parquet; shardfmt.ExternalOptions reports what they mean.
+// Options of Parquet; shardfmt.ExternalOptions documents them.
 type Options struct {
 	Write         shardwriter.Options
 	Columns       []string

@@ -177,7 +177,7 @@ func span(c *metadata.ColumnChunkMetaDataBuilder) (from, size int64) {
 	return from, about.TotalCompressedSize
 }
 
-// move reports that the pages of a column lie further behind.
+// move notes that the pages of a column lie further behind.
 func move(c *metadata.ColumnChunkMetaDataBuilder, by int64) {
 	chunk := c.Contents()
 	chunk.FileOffset += by

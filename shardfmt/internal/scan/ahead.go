@@ -70,7 +70,7 @@ func (a *Ahead) halfFree() bool {
 	return a.used <= a.limit/2
 }
 
-// SetTurn reports that the turn of the scan at a place has come; turns come in the order of places.
+// SetTurn notes that the turn of the scan at a place has come; turns come in the order of places.
 func (a *Ahead) SetTurn(place int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

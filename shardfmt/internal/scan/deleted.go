@@ -22,7 +22,7 @@ const (
 	markerRows = 1 << 20
 )
 
-// Marks reports whether a stripe, of which its directory reports that so many records are deleted, may mark some: by the directory, or by what is
+// Marks reports whether a stripe, of which its directory states that so many records are deleted, may mark some: by the directory, or by what is
 // reported of its marker field. The marks count, so a directory that states none is not believed where the field may have some.
 func Marks(ctx context.Context, root *meta.Root, stripe int, marker *schema.Node, deleted uint64) (bool, error) {
 	if deleted > 0 {

@@ -108,7 +108,7 @@ func (f *fetcher) eachUpTo(ctx context.Context, limit, n int, do func(ctx contex
 	return f.each(ctx, n, do)
 }
 
-// columns makes the requests that columns need for ranges, all of a round together. whole reports that ranges are all
+// columns makes the requests that columns need for ranges, all of a round together. whole means that ranges are all
 // rows of the stripe.
 func (f *fetcher) columns(ctx context.Context, columns []column.Column, ranges []colstream.Range, whole bool) error {
 	return f.columnsFor(ctx, columns, ranges, whole, nil)
@@ -181,7 +181,7 @@ func (f *fetcher) round(ctx context.Context, round []colstream.Request) error {
 	return f.roundThrough(ctx, f.store, round, false)
 }
 
-// roundThrough is round by requests of a store. scattered reports that rows are wanted that lie here and there in columns.
+// roundThrough is round by requests of a store. scattered means that rows are wanted that lie here and there in columns.
 func (f *fetcher) roundThrough(ctx context.Context, st Store, round []colstream.Request, scattered bool) error {
 	if err := f.hold(round); err != nil {
 		return err

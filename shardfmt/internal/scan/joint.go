@@ -47,7 +47,7 @@ func (j *joint) read(ctx context.Context, f *fetcher, round []colstream.Request)
 	return true, fill(round, r.got)
 }
 
-// leave reports that a stripe waits, or needs no more. If it was the last one that worked, what all wait for is read.
+// leave notes that a stripe waits, or needs no more. If it was the last one that worked, what all wait for is read.
 func (j *joint) leave(ctx context.Context) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/schema"
 )
 
-// Request reports what to read.
+// Request is what to read.
 type Request struct {
 	// Root is the shard's metadata, Stripes what its directory states about them.
 	Root    *meta.Root

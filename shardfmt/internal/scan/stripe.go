@@ -54,7 +54,7 @@ type stripe struct {
 	evaluated bool
 	counts    Counts
 	meta      *described // of the stripe, nil before described
-	// lanes decode batches side by side; alone reports that there can be none.
+	// lanes decode batches side by side; alone means that there can be none.
 	lanes []*stripe
 	alone bool
 }

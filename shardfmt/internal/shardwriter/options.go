@@ -36,7 +36,7 @@ const (
 	DefaultStripeBytes = 256 << 20
 )
 
-// Options of New; shardfmt.WriterOptions reports what they mean.
+// Options of New; shardfmt.WriterOptions documents them.
 type Options struct {
 	Profile                        encode.Profile
 	Layout                         Layout

@@ -27,7 +27,7 @@ var Formats = []fileio.Format{fileio.NDJSON, fileio.CSV, fileio.Parquet, fileio.
 type Options struct {
 	// From and To are the formats; if empty, the names tell them, or the first and last bytes of the input.
 	From, To fileio.Format
-	// Source and Sink report how the two ends are read and written. Their Exact is set by AllowLossy.
+	// Source and Sink determine how the two ends are read and written. Their Exact is set by AllowLossy.
 	Source fileio.SourceOptions
 	Sink   fileio.SinkOptions
 	// Shard defines how a shard is written.

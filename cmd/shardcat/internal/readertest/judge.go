@@ -20,7 +20,7 @@ type said struct {
 // maxSaid bounds the records that an answer may stand for: more than any stripe of the kit has.
 const maxSaid = 1 << 20
 
-// rows gives the records that an answer names. possible reports that some of them need not match.
+// rows gives the records that an answer names. possible means that some of them need not match.
 func (s *said) rows() (rows []uint64, possible bool, err error) {
 	rows = slices.Clone(s.Positions)
 	for _, p := range s.Postings {

@@ -114,7 +114,7 @@ func (e *examination) conditional(ctx context.Context) Finding {
 	return fine("a key is created once, also by %d concurrent writers", writers)
 }
 
-// lost reports that a create was refused because of another writer.
+// lost reports whether a create was refused because of another writer.
 func lost(err error) bool {
 	class := blobio.Class(err)
 	return class == blobio.ErrExists || class == blobio.ErrConflict

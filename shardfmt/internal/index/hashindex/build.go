@@ -24,7 +24,7 @@ type pair struct{ hash, position uint64 }
 // NewBuilder starts an index of 2^partitionBits partitions.
 func NewBuilder(partitionBits int) *Builder { return &Builder{bits: partitionBits} }
 
-// Add reports that the record at a position has a key with a hash. A pair may be given more than once.
+// Add notes that the record at a position has a key with a hash. A pair may be given more than once.
 func (b *Builder) Add(hash, position uint64) { b.pairs = append(b.pairs, pair{hash, position}) }
 
 // Size is about how many bytes are held.

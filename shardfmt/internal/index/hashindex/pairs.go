@@ -40,7 +40,7 @@ func NewPairs(memory int) *Pairs {
 	return &Pairs{sorter: extsort.New(memory), memory: memory}
 }
 
-// Add reports that the record at a position has a key with a hash.
+// Add notes that the record at a position has a key with a hash.
 func (p *Pairs) Add(hash, position uint64) error {
 	var key [16]byte
 	binary.BigEndian.PutUint64(key[:], hash)

@@ -48,7 +48,7 @@ const DefaultMemory = 32 << 20
 
 // Builder collects keys and positions and writes an index of them. Not for concurrent use.
 type Builder struct {
-	// Encoded reports that keys are encodings of values: of decimals, or of several columns.
+	// Encoded means that keys are encodings of values: of decimals, or of several columns.
 	Encoded bool
 
 	form   Form
@@ -64,7 +64,7 @@ func NewBuilder(form Form, memory int) *Builder {
 	return &Builder{form: form, sorter: extsort.New(memory)}
 }
 
-// Add reports that the record at a position has a key, given by the bytes that AppendSigned and the like make. Positions must not
+// Add notes that the record at a position has a key, given by the bytes that AppendSigned and the like make. Positions must not
 // fall from one call to the next.
 func (b *Builder) Add(key []byte, position uint64) error {
 	var value [8]byte

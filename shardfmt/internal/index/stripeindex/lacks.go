@@ -15,7 +15,7 @@ import (
 
 // Rebuild makes a builder of what an index, or a term filter, of ours must hold of its columns, to be given batches of the columns of s,
 // whose nodes have their numbers of the shard. It is nil for an index that no scan relies on: one of another writer, or of columns that
-// have another type now. whole reports that the index is one of all records of the shard.
+// have another type now. whole means that the index is one of all records of the shard.
 func Rebuild(d *metapb.IndexDescriptor, s *schema.Schema, whole bool) *Builder {
 	fields, ok := fieldsOf(d)
 	if !ok {

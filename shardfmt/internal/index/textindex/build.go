@@ -108,7 +108,7 @@ func (b *Builder) begin(c *column, position uint32) {
 	c.visit = b.visit
 }
 
-// add reports that the record available has the term of a slot.
+// add notes that the record available has the term of a slot.
 func (b *Builder) add(c *column, s *slot) {
 	if s.seen == b.visit {
 		return

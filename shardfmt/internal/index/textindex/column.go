@@ -12,7 +12,7 @@ type column struct {
 	chunks [][]uint32
 	count  int // of numbers
 	terms  int // the greatest number and one
-	// visit is the number of the last record's visit, see Builder; again reports that one was visited twice, so that a term may be there twice.
+	// visit is the number of the last record's visit, see Builder; again means that one was visited twice, so that a term may be there twice.
 	visit uint32
 	again bool
 }

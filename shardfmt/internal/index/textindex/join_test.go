@@ -214,7 +214,7 @@ func TestJoinHoldsLittle(t *testing.T) {
 	}
 }
 
-// What a part reports that can't be is an error of damaged data, so that whoever joins leaves the index out.
+// What a part states that can't be is an error of damaged data, so that whoever joins leaves the index out.
 func TestJoinRefuses(t *testing.T) {
 	client := blobio.NewClient(blobio.ClientOptions{})
 	defer client.Close()

@@ -16,7 +16,7 @@ type list struct {
 	kind   Kind
 	values []uint64
 	other  []uint64 // memory for join
-	// near reports that two positions are neighbours, or that two ranges are close.
+	// near means that two positions are neighbours, or that two ranges are close.
 	near bool
 }
 

@@ -71,7 +71,7 @@ type Entry struct {
 type (
 	// Collation is the order of terms, and reports which are equal.
 	Collation = tokenizer.Collation
-	// Tokenizer reports which terms a value has.
+	// Tokenizer determines which terms a value has.
 	Tokenizer = tokenizer.Tokenizer
 )
 

@@ -9,7 +9,7 @@ import (
 // MaxBytes is the longest term; longer ones are cut at the last border of characters before it.
 const MaxBytes = 128
 
-// Tokenizer reports which terms a value has.
+// Tokenizer determines which terms a value has.
 type Tokenizer uint8
 
 // The tokenizers.

@@ -16,7 +16,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
-// ReadOptions report what of a dataset is read. The zero value reads everything.
+// ReadOptions determine what of a dataset is read. The zero value reads everything.
 type ReadOptions struct {
 	// Columns to read, by index in the schema, in the order of the batches; nil reads all.
 	Columns []int

@@ -17,9 +17,9 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/internal/lance"
 )
 
-// WriteOptions report how a dataset is written. The zero value is valid.
+// WriteOptions determine how a dataset is written. The zero value is valid.
 type WriteOptions struct {
-	// Files reports how each data file is written.
+	// Files determines how each data file is written.
 	Files lance.WriteOptions
 	// FragmentRows is the most rows of a fragment, DefaultFragmentRows if 0, 2^32 at most.
 	FragmentRows int64

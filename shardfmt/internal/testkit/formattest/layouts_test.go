@@ -37,7 +37,7 @@ const (
 type example struct {
 	about string
 	b     []byte
-	// n values of w bytes; fixed reports that they are byte strings of one size.
+	// n values of w bytes; fixed means that they are byte strings of one size.
 	n, w  int
 	fixed bool
 }

@@ -33,7 +33,7 @@ type written struct {
 	name    string
 	root    []byte
 	objects func(url string) ([]byte, error)
-	// own reports that it is of this implementation, whose writer keeps what the pages ask of writers.
+	// own means that it is of this implementation, whose writer keeps what the pages ask of writers.
 	own bool
 }
 
