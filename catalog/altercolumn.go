@@ -137,7 +137,7 @@ func (a *alteration) checkUnusedSpec(ctx context.Context, id int) error {
 			}
 		}
 	}
-	jobs, err := t.jobStates(ctx, false)
+	jobs, err := t.jobFolder().States(ctx, "", false)
 	if err != nil {
 		return err
 	}

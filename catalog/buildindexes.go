@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/index"
@@ -231,7 +232,7 @@ func (x *indexing) commit(ctx context.Context, works []*indexWork) error {
 		}
 	}
 	if len(entries) == 0 {
-		err = j.end(ctx, outcomeCommitted, x.table.Head())
+		err = j.end(ctx, jobrecord.Committed, x.table.Head())
 	} else if _, err = j.Replace(ctx, changed, entries); err != nil {
 		j.Fail(ctx, objects)
 	}

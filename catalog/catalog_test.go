@@ -16,6 +16,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	_ "github.com/shardcat/shardcat/blobio/fileblob"
 	"github.com/shardcat/shardcat/blobio/memblob"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/testkit/crashtest"
 	"github.com/shardcat/shardcat/manifest"
@@ -276,7 +277,7 @@ func TestJobIDIsCommittedOnce(t *testing.T) {
 		t.Errorf("live: %v", got)
 	}
 	var end JobEnd
-	if err := b.cat.records.Read(ctx, jb.at(".closed.json"), &end); err != nil || end.Outcome != outcomeDuplicate {
+	if err := b.cat.records.Read(ctx, jb.at(".closed.json"), &end); err != nil || end.Outcome != jobrecord.Duplicate {
 		t.Errorf("record of the slower run: %+v, %v", end, err)
 	}
 	if _, _, err := b.BeginJob(ctx, JobAppend, "../x", nil, anything(b)); !errors.Is(err, ErrInvalid) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/lease"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
@@ -161,7 +162,7 @@ type collector struct {
 	sorted map[string]bool
 	live   *gc.Live
 	jobs   *openJobs
-	old    []*jobRecords
+	old    []*jobrecord.Run
 	// marked are the objects that earlier runs have marked, by URL.
 	marked map[string]*gc.Mark
 	files  []*tombstoneFile

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
@@ -79,7 +80,8 @@ func (c *collector) execute(ctx context.Context) error {
 		}
 	}
 	for _, j := range c.jobs.given {
-		if err := j.close(ctx, t); err != nil {
+		end := &JobEnd{ID: j.ID, Attempt: j.Attempt, Outcome: jobrecord.Abandoned, Closed: t.cat.opts.Now().UTC()}
+		if err := t.jobFolder().PutEnd(ctx, j.Name(), end); err != nil {
 			return err
 		}
 	}
@@ -92,8 +94,8 @@ func (c *collector) execute(ctx context.Context) error {
 	if err := c.dropRecords(ctx); err != nil {
 		return err
 	}
-	if err := c.forgetJobs(ctx); err != nil {
-		return err
+	if err := t.jobFolder().Forget(ctx, c.old); err != nil {
+		return fmt.Errorf("collect table %s: %w", t.name, err)
 	}
 	if changed > 0 && changed == len(c.plan.Delete) {
 		return fmt.Errorf("%w: nothing of table %s was deleted, because the store reports all %d due objects as changed since they were listed; "+

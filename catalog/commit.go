@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog/internal/commiterr"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/internal/parallel"
@@ -51,9 +52,9 @@ func (j *Job) commit(ctx context.Context, c change) (*CommitResult, error) {
 
 // ended closes a committed job. The commit stands whether or not the record of it can be written; an open job costs space, not data.
 func (j *Job) ended(ctx context.Context, done *CommitResult) {
-	outcome := outcomeCommitted
+	outcome := jobrecord.Committed
 	if done.Before {
-		outcome = outcomeDuplicate
+		outcome = jobrecord.Duplicate
 	}
 	if err := j.end(context.WithoutCancel(ctx), outcome, done.SnapshotID); err != nil {
 		j.table.cat.opts.Log.Warn("the job is committed, but its record could not be closed", "error", err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -101,7 +102,7 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 		return nil, fmt.Errorf("%w: %s is not a run of job %s that writes shards", ErrInvalid, name, jobID)
 	}
 	if err == nil {
-		err = t.cat.records.Read(ctx, r.job.at(writtenSuffix), &r.record)
+		err = t.cat.records.Read(ctx, r.job.at(jobrecord.WrittenSuffix), &r.record)
 	}
 	if errors.Is(err, blobio.ErrNotFound) {
 		return nil, fmt.Errorf("run %s of job %s: %w, or it is incomplete", name, jobID, ErrNotFound)
@@ -110,7 +111,7 @@ func (t *Table) writtenRun(ctx context.Context, jobID, name string) (*writtenRun
 		return nil, err
 	}
 	for i := range r.record.Shards {
-		if url := r.record.Shards[i].URL; !r.job.record.covers(url) || !t.owns(url) {
+		if url := r.record.Shards[i].URL; !jobrecord.Covers(&r.job.record, url) || !t.owns(url) {
 			return nil, fmt.Errorf("%w: run %s names %s, which is not one of its outputs", ErrUnsafe, name, url)
 		}
 	}
@@ -144,7 +145,7 @@ func (t *Table) commitRuns(ctx context.Context, j *Job, runs []*writtenRun, out 
 	}
 	if len(entries) == 0 {
 		out.CommitResult = &CommitResult{SnapshotID: t.head(j.branch)}
-		return j.end(ctx, outcomeCommitted, out.SnapshotID)
+		return j.end(ctx, jobrecord.Committed, out.SnapshotID)
 	}
 	out.CommitResult, err = j.Append(ctx, entries)
 	return err
@@ -156,17 +157,14 @@ func (r *writtenRun) take(ctx context.Context, branch string) error {
 	if r.job.record.Ref != branch {
 		return fmt.Errorf("%w: run %s wrote for branch %q", ErrInvalid, name, r.job.record.Ref)
 	}
-	if err := r.job.claim(ctx, claimCommit); err != nil {
+	if err := r.job.claim(ctx, jobrecord.ToCommit); err != nil {
 		return fmt.Errorf("run %s can't be committed, write it again: %w", name, err)
 	}
-	_, err := t.cat.client.Stat(ctx, r.job.at(".closed.json"))
-	if err == nil {
+	ended, err := t.jobFolder().HasEnded(ctx, name)
+	if ended {
 		return fmt.Errorf("run %s: %w: it has ended and its shards may be deleted; write it again", name, ErrNotFound)
 	}
-	if !errors.Is(err, blobio.ErrNotFound) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // afterCommit ends the runs of a job that is committed. The commit stands whether or not that can be done: an open run costs space, not data.

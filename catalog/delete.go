@@ -9,6 +9,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/backoff"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/filter"
@@ -173,7 +174,7 @@ func (r *removal) commit(ctx context.Context, found []tablescan.Match) (*DeleteR
 	j := r.job
 	if len(found) == 0 && len(r.add) == 0 {
 		out.CommitResult = &CommitResult{SnapshotID: j.table.Head()}
-		return out, j.end(ctx, outcomeCommitted, j.table.Head())
+		return out, j.end(ctx, jobrecord.Committed, j.table.Head())
 	}
 	marked, err := r.markAll(ctx, inPart(found, nil))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 )
 
@@ -253,8 +254,8 @@ func TestRestoredBackup(t *testing.T) {
 func TestMetadataFilesOfOneNumber(t *testing.T) {
 	ctx := context.Background()
 	failed := func(t *testing.T, tbl *Table, job string) {
-		end := JobEnd{Version: records.Version, ID: job, Outcome: outcomeFailed}
-		at := tbl.VaultFolder() + "_jobs/" + job + closedSuffix
+		end := JobEnd{Version: records.Version, ID: job, Outcome: jobrecord.Failed}
+		at := tbl.VaultFolder() + "_jobs/" + job + jobrecord.ClosedSuffix
 		if err := tbl.cat.client.Delete(ctx, at, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +264,7 @@ func TestMetadataFilesOfOneNumber(t *testing.T) {
 		}
 	}
 	open := func(t *testing.T, tbl *Table, job string) { // its writer died before it recorded how the job ended
-		if err := tbl.cat.client.Delete(ctx, tbl.VaultFolder()+"_jobs/"+job+closedSuffix, ""); err != nil {
+		if err := tbl.cat.client.Delete(ctx, tbl.VaultFolder()+"_jobs/"+job+jobrecord.ClosedSuffix, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

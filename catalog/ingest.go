@@ -16,6 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
@@ -201,7 +202,7 @@ func (t *Table) ingest(ctx context.Context, src RecordSource, project *projectio
 	}
 	if len(entries) == 0 {
 		out.CommitResult = &CommitResult{SnapshotID: t.head(w.job.branch)}
-		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
+		return out, w.job.end(ctx, jobrecord.Committed, out.SnapshotID)
 	}
 	if w.options.ShareCommit {
 		out.CommitResult, err = w.job.appendShared(ctx, entries)

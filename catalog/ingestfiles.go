@@ -11,18 +11,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
 
 // jobFiles is the kind of the record that lists the files of IngestFiles.
 const jobFiles = "ingest-files"
-
-// InputFile is a file to be landed. Its URL distinguishes it from others.
-type InputFile struct {
-	URL  string `json:"url"`
-	Size int64  `json:"size"`
-}
 
 // FileSource is the records of some files.
 type FileSource interface {
@@ -95,7 +90,7 @@ func (t *Table) IngestFiles(ctx context.Context, files []InputFile, o FilesOptio
 	}
 	r := &filesRun{table: t, branch: branch, options: o, record: record,
 		out: &IngestFilesResult{JobID: id, Files: len(record.Files)}}
-	if r.out.Unlisted, err = record.compare(files); err != nil {
+	if r.out.Unlisted, err = compareFiles(record, files); err != nil {
 		return nil, err
 	}
 	return r.out, r.run(ctx)
@@ -113,7 +108,7 @@ func (t *Table) HasFiles(ctx context.Context, id string) (bool, error) {
 	return err == nil, err
 }
 
-func (t *Table) filesRecord(id string) string { return t.VaultFolder() + "_jobs/" + id + ".files" }
+func (t *Table) filesRecord(id string) string { return t.jobFolder().URL + id + ".files" }
 
 // listFiles records the files of a job, or reads what an earlier run of it recorded.
 func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputFile, part int) (*JobRecord, error) {
@@ -144,8 +139,8 @@ func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputF
 	return r, nil
 }
 
-// compare finds the files of the record among those that are there, and counts the others.
-func (r *JobRecord) compare(files []InputFile) (unlisted int, err error) {
+// compareFiles finds the files of the record among those that are there, and counts the others.
+func compareFiles(r *JobRecord, files []InputFile) (unlisted int, err error) {
 	there := make(map[string]int64, len(files))
 	for _, f := range files {
 		there[f.URL] = f.Size
@@ -205,8 +200,8 @@ func (r *filesRun) run(ctx context.Context) error {
 		return err
 	}
 	t := r.table
-	end := JobEnd{Version: records.Version, ID: r.record.ID, Attempt: r.record.Attempt, Outcome: outcomeCommitted, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
-	if err := t.cat.records.PutNote(context.WithoutCancel(ctx), t.filesRecord(r.record.ID)+".closed.json", end); err != nil && !errors.Is(err, blobio.ErrExists) {
+	end := &JobEnd{ID: r.record.ID, Attempt: r.record.Attempt, Outcome: jobrecord.Committed, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
+	if err := t.jobFolder().PutEnd(context.WithoutCancel(ctx), r.record.ID+".files", end); err != nil {
 		t.cat.opts.Log.Warn("the files are loaded, but the record of their job could not be closed", "error", err)
 	}
 	if err := t.Refresh(ctx); err != nil { // every part is committed

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/parallel"
 )
@@ -25,47 +24,20 @@ const (
 	jobPick     = "cherry-pick"
 )
 
-// Outcomes of jobs.
-const (
-	outcomeCommitted = "committed"
-	outcomeDuplicate = "duplicate" // the job was committed before; this run's objects are nobody's
-	outcomeFailed    = "failed"    // nothing was committed
+// The records of jobs, and their states as those tell.
+type (
+	JobRecord = jobrecord.Record
+	JobEnd    = jobrecord.End
+	JobState  = jobrecord.State
+	InputFile = jobrecord.InputFile
 )
 
-// JobRecord is the content of _jobs/<id>.json. As long as no record reports that the job ended, everything it
-// names is live.
-type JobRecord struct {
-	Version int    `json:"version"`
-	ID      string `json:"id"`
-	// Attempt is random: it distinguishes a job's own record from that of another run of the same job.
-	Attempt string `json:"attempt"`
-	Kind    string `json:"kind"`
-	// Inputs are the roots that the job replaces.
-	Inputs []string `json:"inputs,omitempty"`
-	// Outputs are objects, and with a trailing "*" all objects with a prefix, that the job writes or adopts.
-	Outputs []string `json:"outputs"`
-	// Base is the snapshot the job began on, 0 for none.
-	Base int64 `json:"base_snapshot,omitempty"`
-	// Ref is the branch that the job writes to, main if empty.
-	Ref     string    `json:"ref,omitempty"`
-	Started time.Time `json:"started"`
-	// Unnamed: the id was made up by this program and given to nobody before the commit, so no delivery repeats it.
-	Unnamed bool `json:"unnamed,omitempty"`
-	// Files are those of a job of kind jobFiles, PartFiles how many of them one commit has.
-	Files     []InputFile `json:"files,omitempty"`
-	PartFiles int         `json:"part_files,omitempty"`
+// jobFolder is where the records of the jobs of a table lie.
+func (c *Catalog) jobFolder(uuid string) jobrecord.Folder {
+	return jobrecord.Folder{Client: c.client, Records: c.records, URL: c.vaultFolder(uuid) + "_jobs/"}
 }
 
-// JobEnd is the content of _jobs/<id>.closed.json.
-type JobEnd struct {
-	Version  int       `json:"version"`
-	ID       string    `json:"id"`
-	Attempt  string    `json:"attempt"`
-	Outcome  string    `json:"outcome"`
-	Snapshot int64     `json:"snapshot,omitempty"`
-	Ref      string    `json:"ref,omitempty"`
-	Closed   time.Time `json:"closed"`
-}
+func (t *Table) jobFolder() jobrecord.Folder { return t.cat.jobFolder(t.UUID()) }
 
 // Job is a run of a job that has begun.
 type Job struct {
@@ -225,7 +197,7 @@ func (j *Job) endIfBegun(ctx context.Context) {
 	}
 }
 
-func (j *Job) at(suffix string) string { return j.table.VaultFolder() + "_jobs/" + j.name + suffix }
+func (j *Job) at(suffix string) string { return j.table.jobFolder().URL + j.name + suffix }
 
 // ID of the job; Attempt is random and names this run of it.
 func (j *Job) ID() string { return j.record.ID }
@@ -240,7 +212,7 @@ func (j *Job) Attempt() string { return j.record.Attempt }
 func (t *Table) deliveredBefore(ctx context.Context, branch, id string) (*CommitResult, error) {
 	done, err := t.alreadyCommitted(ctx, branch, id)
 	if done != nil && err == nil {
-		t.closeEarlierRuns(ctx, JobEnd{ID: id, Ref: branch, Outcome: outcomeCommitted, Snapshot: done.SnapshotID}, "")
+		t.closeEarlierRuns(ctx, JobEnd{ID: id, Ref: branch, Outcome: jobrecord.Committed, Snapshot: done.SnapshotID}, "")
 	}
 	return done, err
 }
@@ -251,12 +223,12 @@ func (t *Table) alreadyCommitted(ctx context.Context, branch, id string) (*Commi
 	if s := t.findJob(branch, id); s != nil {
 		return &CommitResult{SnapshotID: s.SnapshotID, Before: true}, nil
 	}
-	ends, err := t.jobEnds(ctx, id)
+	ends, err := t.jobFolder().Ends(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
 	for _, end := range ends {
-		if end.Outcome != outcomeCommitted || end.Ref != branch || t.ice.Metadata().SnapshotByID(end.Snapshot) != nil {
+		if end.Outcome != jobrecord.Committed || end.Ref != branch || t.ice.Metadata().SnapshotByID(end.Snapshot) != nil {
 			continue // a snapshot that is there, but not in the history, was rolled back
 		}
 		undone, err := t.undone()
@@ -270,52 +242,24 @@ func (t *Table) alreadyCommitted(ctx context.Context, branch, id string) (*Commi
 	return nil, nil
 }
 
-// jobEnds reads how the runs of a job ended. The first run's record has the job's name; only if that is taken are
-// there others to be listed.
-func (t *Table) jobEnds(ctx context.Context, id string) ([]JobEnd, error) {
-	folder := t.VaultFolder() + "_jobs/"
-	if _, err := t.cat.client.Stat(ctx, folder+id+".json"); errors.Is(err, blobio.ErrNotFound) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	var ends []JobEnd
-	for info, err := range t.cat.client.List(ctx, folder+id+".") {
-		if err != nil {
-			return nil, err
-		}
-		if !strings.HasSuffix(info.URL, ".closed.json") {
-			continue
-		}
-		var end JobEnd
-		if err := t.cat.records.Read(ctx, info.URL, &end); err != nil {
-			return nil, err
-		}
-		ends = append(ends, end)
-	}
-	return ends, nil
-}
-
 // end closes the job, unless another process has: the record reports how it ended, and decides nothing. A job whose outcome is unknown stays open.
 // A committed job whose id nobody can deliver again has nothing to be remembered by: its record is deleted instead. A claim stays, for it
 // keeps a process that wakes up late from deleting what is live.
 func (j *Job) end(ctx context.Context, outcome string, snapshot int64) error {
 	_ = j.awaitRecord() // else a damaged record may be written again
-	if j.record.Unnamed && outcome == outcomeCommitted {
+	if j.record.Unnamed && outcome == jobrecord.Committed {
 		if err := j.table.cat.client.Delete(ctx, j.at(".json"), ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return fmt.Errorf("job %s: %w", j.record.ID, err)
 		}
 		return nil
 	}
-	err := j.table.cat.records.PutNote(ctx, j.at(".closed.json"), JobEnd{
-		Version: records.Version, ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
-		Ref: j.branch, Closed: j.table.cat.opts.Now().UTC(),
-	})
-	if err != nil && !errors.Is(err, blobio.ErrExists) {
-		return fmt.Errorf("job %s: %w", j.record.ID, err)
+	err := j.table.jobFolder().PutEnd(ctx, j.name, &JobEnd{ID: j.record.ID, Attempt: j.record.Attempt, Outcome: outcome, Snapshot: snapshot,
+		Ref: j.branch, Closed: j.table.cat.opts.Now().UTC()})
+	if err != nil {
+		return err
 	}
-	if j.name != j.record.ID && (outcome == outcomeCommitted || outcome == outcomeDuplicate) && j.record.Kind != JobCompact && j.record.Kind != jobWrite {
-		j.table.closeEarlierRuns(ctx, JobEnd{ID: j.record.ID, Ref: j.branch, Outcome: outcomeDuplicate, Snapshot: snapshot}, j.name)
+	if j.name != j.record.ID && (outcome == jobrecord.Committed || outcome == jobrecord.Duplicate) && j.record.Kind != JobCompact && j.record.Kind != jobWrite {
+		j.table.closeEarlierRuns(ctx, JobEnd{ID: j.record.ID, Ref: j.branch, Outcome: jobrecord.Duplicate, Snapshot: snapshot}, j.name)
 	}
 	return nil
 }
@@ -329,7 +273,7 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	if len(objects) > 0 && (j.record.Kind == JobCompact || j.record.Kind == jobWrite) {
-		if err := j.claim(ctx, claimDelete); err != nil {
+		if err := j.claim(ctx, jobrecord.ToDelete); err != nil {
 			j.table.cat.opts.Log.Info("the outputs of a failed job remain for the process that resumed it, or for collection", "job", j.record.ID, "reason", err)
 			return
 		}
@@ -339,7 +283,7 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 			j.table.cat.opts.Log.Warn("an object of a failed job remains until collection", "object", object, "error", err)
 		}
 	}
-	if err := j.end(ctx, outcomeFailed, 0); err != nil {
+	if err := j.end(ctx, jobrecord.Failed, 0); err != nil {
 		j.table.cat.opts.Log.Warn("the job could not be closed", "error", err)
 	}
 }

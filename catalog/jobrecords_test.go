@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 )
 
 // TestDeleteInALaterBatch: a delete marks rows in all batches of a stripe.
@@ -49,7 +51,7 @@ func TestResumeOfAClosedJob(t *testing.T) {
 	g := newGround(t)
 	tbl := g.create(g.open(nil, nil))
 	ingest(t, tbl, IngestOptions{}, rows(0, 10))
-	for outcome, want := range map[string]bool{outcomeCommitted: true, outcomeDuplicate: true, outcomeFailed: false} {
+	for outcome, want := range map[string]bool{jobrecord.Committed: true, jobrecord.Duplicate: true, jobrecord.Failed: false} {
 		endAs(t, tbl, outcome, outcome, 17)
 		_, done, err := tbl.ResumeJob(ctx, outcome)
 		if want && (err != nil || done == nil || done.SnapshotID != 17 || !done.Before) || !want && (!errors.Is(err, ErrNotFound) || done != nil) {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 )
@@ -18,8 +19,8 @@ func TestDeliveredAfterAFailedRun(t *testing.T) {
 	tbl := g.create(g.open(nil, nil))
 	first := ingest(t, tbl, IngestOptions{JobID: "load"}, rows(0, 10))
 	// Its name comes before that of the other record.
-	failed := JobEnd{Version: records.Version, ID: "load", Attempt: "0", Outcome: outcomeFailed}
-	if err := tbl.cat.records.PutNote(ctx, tbl.VaultFolder()+"_jobs/load.0"+closedSuffix, failed); err != nil {
+	failed := JobEnd{Version: records.Version, ID: "load", Attempt: "0", Outcome: jobrecord.Failed}
+	if err := tbl.cat.records.PutNote(ctx, tbl.VaultFolder()+"_jobs/load.0"+jobrecord.ClosedSuffix, failed); err != nil {
 		t.Fatal(err)
 	}
 	ingest(t, tbl, IngestOptions{}, rows(10, 10))
@@ -73,7 +74,7 @@ func TestCanceledBegin(t *testing.T) {
 func TestFailedRunThatWasClaimed(t *testing.T) {
 	ctx := context.Background()
 	for _, kind := range []string{JobCompact, jobWrite} {
-		for _, purpose := range []string{"", claimCommit} {
+		for _, purpose := range []string{"", jobrecord.ToCommit} {
 			g := newGround(t)
 			tbl := g.create(g.open(nil, nil))
 			j, _, err := tbl.BeginJob(ctx, kind, "load", nil, tbl.Outputs)
@@ -91,7 +92,7 @@ func TestFailedRunThatWasClaimed(t *testing.T) {
 			}
 			j.Fail(ctx, []string{object})
 			_, err = tbl.cat.client.Stat(ctx, object)
-			if stays := err == nil; stays != (purpose == claimCommit) {
+			if stays := err == nil; stays != (purpose == jobrecord.ToCommit) {
 				t.Errorf("%s, claimed for %q: the object is there: %v", kind, purpose, stays)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/catalog/internal/tablescan"
@@ -205,7 +206,7 @@ func (b *keyIndexBuild) run(ctx context.Context) (err error) {
 	}
 	b.done.Indexes++
 	b.done.Shards += b.fresh
-	return j.end(ctx, outcomeCommitted, b.table.Head())
+	return j.end(ctx, jobrecord.Committed, b.table.Head())
 }
 
 // covered keeps the shards of all refs that the index covers as it is, and gives the others.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/icebergaccess"
@@ -511,28 +512,28 @@ func (c *Catalog) commitOfJob(ctx context.Context, uuid, job string, s *table.Sn
 		return unknownCommit, nil
 	}
 	begun, ended, others := map[string]bool{}, map[string]bool{}, 0
-	known := map[string]bool{}
+	known, folder := map[string]bool{}, c.jobFolder(uuid)
 	for range 2 { // lists: a record that one leaves out would prove the opposite
-		for info, err := range c.client.List(ctx, c.vaultFolder(uuid)+"_jobs/"+job+".") {
+		for r, err := range folder.List(ctx, job+".") {
 			if err != nil {
 				return unknownCommit, err
 			}
-			if known[info.URL] {
+			if known[r.URL] {
 				continue
 			}
-			known[info.URL] = true
-			switch run, kind := runOfRecord(info.URL); kind {
-			case closedSuffix:
-				var end JobEnd
-				if err := c.records.Read(ctx, info.URL, &end); err != nil {
+			known[r.URL] = true
+			switch r.Kind {
+			case jobrecord.ClosedSuffix:
+				end, err := folder.EndOf(ctx, r.Run)
+				if err != nil {
 					return unknownCommit, err
 				}
-				if end.Outcome == outcomeCommitted && end.Snapshot == s.SnapshotID {
+				if end.Outcome == jobrecord.Committed && end.Snapshot == s.SnapshotID {
 					return provenCommit, nil
 				}
-				ended[run] = true
+				ended[r.Run] = true
 			case "":
-				begun[run] = true
+				begun[r.Run] = true
 			default:
 				others++
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 )
 
@@ -161,7 +162,7 @@ func TestRecoverAllFindsTheLastState(t *testing.T) {
 		j.Fail(ctx, nil)
 		ingest(t, tbl, IngestOptions{JobID: "last"}, rows(10, 10))
 		for _, record := range jobObjects(t, tbl) {
-			if record != "last"+closedSuffix && strings.HasSuffix(record, closedSuffix) {
+			if record != "last"+jobrecord.ClosedSuffix && strings.HasSuffix(record, jobrecord.ClosedSuffix) {
 				if err := c.client.Delete(ctx, tbl.VaultFolder()+"_jobs/"+record, ""); err != nil {
 					t.Fatal(err)
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 )
@@ -30,7 +31,7 @@ func endAs(t *testing.T, tbl *Table, job, outcome string, snapshot int64) {
 	}
 	text, err := json.Marshal(JobEnd{Version: records.Version, ID: job, Outcome: outcome, Snapshot: snapshot})
 	if err == nil {
-		err = tbl.cat.client.Put(ctx, tbl.VaultFolder()+"_jobs/"+job+closedSuffix, text)
+		err = tbl.cat.client.Put(ctx, tbl.VaultFolder()+"_jobs/"+job+jobrecord.ClosedSuffix, text)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +51,11 @@ func TestLastStateWithoutACommit(t *testing.T) {
 	one := metadataOfNow(tbl, "one", 1)
 	ingest(t, tbl, IngestOptions{JobID: "two"}, rows(10, 10))
 	two := metadataOfNow(tbl, "two", 2)
-	endAs(t, tbl, "two", outcomeFailed, 0)
+	endAs(t, tbl, "two", jobrecord.Failed, 0)
 	if last, err := c.lastState(ctx, tbl.UUID(), []metadataState{one, two}); err != nil || last.at != "one" {
 		t.Errorf("with a commit that failed last: %s, %v", last.at, err)
 	}
-	endAs(t, tbl, "one", outcomeFailed, 0)
+	endAs(t, tbl, "one", jobrecord.Failed, 0)
 	if last, err := c.lastState(ctx, tbl.UUID(), []metadataState{one, two}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("with failed commits alone: %s, %v", last.at, err)
 	}
@@ -96,7 +97,7 @@ func TestCommitOfSharedSnapshot(t *testing.T) {
 	for _, x := range []struct {
 		one, two string
 		want     int
-	}{{outcomeFailed, outcomeCommitted, provenCommit}, {outcomeCommitted, outcomeFailed, provenCommit}, {outcomeFailed, outcomeFailed, failedCommit}} {
+	}{{jobrecord.Failed, jobrecord.Committed, provenCommit}, {jobrecord.Committed, jobrecord.Failed, provenCommit}, {jobrecord.Failed, jobrecord.Failed, failedCommit}} {
 		endAs(t, tbl, "one", x.one, snapshot.SnapshotID)
 		endAs(t, tbl, "two", x.two, snapshot.SnapshotID)
 		if got, err := c.commitOf(ctx, tbl.UUID(), meta); err != nil || got != x.want {

@@ -3,9 +3,9 @@ package catalog
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 )
 
 // A process that is killed leaves the record of its run open, and everything it names live. When the job is delivered again and commits, or turns out to be
@@ -19,18 +19,18 @@ func (t *Table) closeEarlierRuns(ctx context.Context, as JobEnd, except string) 
 }
 
 func (t *Table) closeRuns(ctx context.Context, as JobEnd, except string) error {
-	folder := t.VaultFolder() + "_jobs/"
+	folder := t.jobFolder()
 	open := map[string]bool{}
-	for info, err := range t.cat.client.List(ctx, folder+as.ID+".") {
+	for r, err := range folder.List(ctx, as.ID+".") {
 		if err != nil {
 			return err
 		}
-		switch run, kind := runOfRecord(strings.TrimPrefix(info.URL, folder)); kind {
-		case closedSuffix:
-			open[run] = false
+		switch r.Kind {
+		case jobrecord.ClosedSuffix:
+			open[r.Run] = false
 		case "":
-			if _, known := open[run]; !known && run != except {
-				open[run] = true
+			if _, known := open[r.Run]; !known && r.Run != except {
+				open[r.Run] = true
 			}
 		}
 	}
@@ -39,7 +39,7 @@ func (t *Table) closeRuns(ctx context.Context, as JobEnd, except string) error {
 			continue
 		}
 		var began JobRecord
-		err := t.cat.records.Read(ctx, folder+run+".json", &began)
+		err := t.cat.records.Read(ctx, folder.URL+run+jobrecord.BegunSuffix, &began)
 		if errors.Is(err, blobio.ErrNotFound) {
 			continue // forgotten meanwhile
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -71,7 +72,7 @@ func TestRedeliveredJobsAreClosed(t *testing.T) {
 		}
 		// What is remembered is the commit, also when its snapshot has expired.
 		var end JobEnd
-		if err := tbl.cat.records.Read(ctx, j.at(".closed.json"), &end); err != nil || end.Outcome != outcomeCommitted || end.Snapshot != done.SnapshotID {
+		if err := tbl.cat.records.Read(ctx, j.at(".closed.json"), &end); err != nil || end.Outcome != jobrecord.Committed || end.Snapshot != done.SnapshotID {
 			t.Errorf("%+v, %v", end, err)
 		}
 	})

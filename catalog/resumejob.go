@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/gc"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
-	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
@@ -19,30 +20,9 @@ import (
 // it has lost its lease, and deletes what is live by then. So who wants to delete objects of such a run, and who wants to commit those of
 // another's, first creates _jobs/<name>.claim.json if absent: objects that were claimed once are deleted by collection only.
 
-// claimSuffix ends the name of a claim.
-const claimSuffix = ".claim.json"
-
-// claimRecord is the content of a claim. Claims of one purpose are equal, so that any number of processes may take up a run.
-type claimRecord struct {
-	Version int `json:"version"`
-	// Purpose is claimCommit or claimDelete.
-	Purpose string `json:"purpose"`
-	// Attempt of the run.
-	Attempt string `json:"attempt"`
-}
-
-const (
-	claimCommit = "commit"
-	claimDelete = "delete"
-)
-
 // claim decides what may become of the objects of a run; ErrConflict if the opposite was decided before.
 func (j *Job) claim(ctx context.Context, purpose string) error {
-	err := j.table.cat.records.Put(ctx, j.at(claimSuffix), claimRecord{records.Version, purpose, j.record.Attempt})
-	if errors.Is(err, blobio.ErrExists) {
-		return fmt.Errorf("%w: the outputs of job %s were claimed by another process", ErrConflict, j.record.ID)
-	}
-	return err
+	return j.table.jobFolder().Claim(ctx, j.name, &j.record, purpose)
 }
 
 // ErrNotWritten: a job is open, and not all of what it was to write is there.
@@ -51,22 +31,10 @@ var ErrNotWritten = errors.New("the job has not written all its objects")
 // Name of the run's record, for ResumeJob: its id, with the attempt behind it if the id had been used before.
 func (j *Job) Name() string { return j.name }
 
-// Name of the run's record, for ResumeJob.
-func (j *JobState) Name() string { return j.at[strings.LastIndexByte(j.at, '/')+1:] }
-
 // OpenRuns lists the runs of a job that are open.
 func (t *Table) OpenRuns(ctx context.Context, id string) ([]*JobState, error) {
-	open, err := t.jobStatesAt(ctx, id, false)
-	if err != nil {
-		return nil, err
-	}
-	own := open[:0]
-	for _, j := range open {
-		if j.ID == id {
-			own = append(own, j)
-		}
-	}
-	return own, nil
+	open, err := t.jobFolder().States(ctx, id, false)
+	return slices.DeleteFunc(open, func(j *JobState) bool { return j.ID != id }), err
 }
 
 // compactionPrefix begins the ids of compactions that nobody has named, so that they are found among the records of all jobs without
@@ -76,7 +44,7 @@ const compactionPrefix = "compact-"
 // OpenCompactions lists the open compactions that were begun without an id. Its cost depends on how many compactions there were, and not on how many
 // jobs; Jobs knows the named ones too.
 func (t *Table) OpenCompactions(ctx context.Context) ([]*JobState, error) {
-	return t.jobStatesAt(ctx, compactionPrefix, false)
+	return t.jobFolder().States(ctx, compactionPrefix, false)
 }
 
 // ResumeJob takes up an open run of a compaction that another process began. From then on nobody but a collection deletes what the run wrote.
@@ -85,9 +53,8 @@ func (t *Table) OpenCompactions(ctx context.Context) ([]*JobState, error) {
 func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *CommitResult, error) {
 	j, err := t.openRun(ctx, name)
 	if errors.Is(err, ErrNotFound) {
-		var end JobEnd
-		ended := t.cat.records.Read(ctx, (&Job{table: t, name: name}).at(".closed.json"), &end)
-		if ended == nil && (end.Outcome == outcomeCommitted || end.Outcome == outcomeDuplicate) {
+		end, ended := t.jobFolder().EndOf(ctx, name)
+		if ended == nil && (end.Outcome == jobrecord.Committed || end.Outcome == jobrecord.Duplicate) {
 			return nil, &CommitResult{SnapshotID: end.Snapshot, Before: true}, nil
 		}
 		// Who commits a job that nobody has named leaves no record of it.
@@ -103,9 +70,9 @@ func (t *Table) ResumeJob(ctx context.Context, name string) (*Job, *CommitResult
 	}
 	if s := t.findJob(j.branch, j.record.ID); s != nil {
 		done := &CommitResult{SnapshotID: s.SnapshotID, Before: true}
-		return nil, done, j.end(ctx, outcomeCommitted, s.SnapshotID)
+		return nil, done, j.end(ctx, jobrecord.Committed, s.SnapshotID)
 	}
-	if err := j.claim(ctx, claimCommit); err != nil {
+	if err := j.claim(ctx, jobrecord.ToCommit); err != nil {
 		return nil, nil, err
 	}
 	return j, nil, nil
@@ -119,14 +86,14 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 		return err
 	}
 	if s := t.findJob(j.branch, j.record.ID); s != nil {
-		return j.end(ctx, outcomeCommitted, s.SnapshotID)
+		return j.end(ctx, jobrecord.Committed, s.SnapshotID)
 	}
 	objects, err := j.written(ctx)
 	if err != nil {
 		return err
 	}
 	// A run that was committed has an end, which the store may have denied, and its snapshot may have expired.
-	if open, err := isGone(ctx, t.cat.client.Uncached(), j.at(closedSuffix)); err != nil {
+	if open, err := isGone(ctx, t.cat.client.Uncached(), j.at(jobrecord.ClosedSuffix)); err != nil {
 		return err
 	} else if !open {
 		return fmt.Errorf("job %s: %w: it has ended", name, ErrNotFound)
@@ -134,7 +101,7 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 	if err := t.checkNotLive(ctx, j.branch, objects); err != nil {
 		return fmt.Errorf("job %s: %w", name, err)
 	}
-	if err := j.claim(ctx, claimDelete); err != nil {
+	if err := j.claim(ctx, jobrecord.ToDelete); err != nil {
 		return err
 	}
 	for _, object := range objects {
@@ -142,7 +109,7 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return j.end(ctx, outcomeFailed, 0)
+	return j.end(ctx, jobrecord.Failed, 0)
 }
 
 // checkNotLive refuses objects of which one is a root of the head of a branch.
@@ -167,10 +134,10 @@ func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
 		return nil, fmt.Errorf("%w: %q is not a run of a job", ErrInvalid, name)
 	}
 	j := &Job{table: t, name: name}
-	if _, err := t.cat.client.Stat(ctx, j.at(".closed.json")); err == nil {
-		return nil, fmt.Errorf("job %s: %w: it has ended", name, ErrNotFound)
-	} else if !errors.Is(err, blobio.ErrNotFound) {
+	if ended, err := t.jobFolder().HasEnded(ctx, name); err != nil {
 		return nil, err
+	} else if ended {
+		return nil, fmt.Errorf("job %s: %w: it has ended", name, ErrNotFound)
 	}
 	if err := t.cat.records.Read(ctx, j.at(".json"), &j.record); errors.Is(err, blobio.ErrNotFound) {
 		return nil, fmt.Errorf("job %s: %w", name, ErrNotFound)

@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"testing"
+
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 )
 
 // TestDiscardOfWhatWasCommitted: a run whose process ended behind its commit is not discarded, even by who has loaded the table before.
@@ -30,7 +32,7 @@ func TestClosedByAnother(t *testing.T) {
 	tbl := g.create(g.open(nil, nil))
 	ingest(t, tbl, IngestOptions{}, rows(0, 10))
 	j := rebuildAll(t, tbl)
-	if err := j.end(ctx, outcomeCommitted, tbl.Head()); err != nil {
+	if err := j.end(ctx, jobrecord.Committed, tbl.Head()); err != nil {
 		t.Error(err)
 	}
 }

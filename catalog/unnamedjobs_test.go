@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -107,7 +108,7 @@ func TestClaimOutlivesTheRecord(t *testing.T) {
 	if _, err := taken.Replace(ctx, taken.Inputs(), entries); err != nil {
 		t.Fatal(err)
 	}
-	if left := jobObjects(t, other); strings.Join(left, " ") != stopped.Name()+claimSuffix {
+	if left := jobObjects(t, other); strings.Join(left, " ") != stopped.Name()+jobrecord.ClaimSuffix {
 		t.Errorf("records: %v, want the claim alone", left)
 	}
 	stopped.Fail(ctx, written.Objects)

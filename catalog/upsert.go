@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/catalog/internal/tablescan"
@@ -94,7 +95,7 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 	}
 	if len(u.add) == 0 {
 		out.CommitResult = &CommitResult{SnapshotID: t.head(w.job.branch)}
-		return out, w.job.end(ctx, outcomeCommitted, out.SnapshotID)
+		return out, w.job.end(ctx, jobrecord.Committed, out.SnapshotID)
 	}
 	out.CommitResult, err = w.job.commit(ctx, change{Change: manifest.Change{Add: u.add}, prepare: u.prepare})
 	out.Replaced, out.IndexBytes = u.done.Rows, w.indexBytes

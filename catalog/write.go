@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -35,7 +36,7 @@ func (j *Job) Replace(ctx context.Context, inputs []string, outputs []*manifest.
 // longer knows.
 func (j *Job) checkEntries(t *Table, entries []*manifest.Entry) error {
 	for _, e := range entries {
-		if !j.record.covers(e.Path) {
+		if !jobrecord.Covers(&j.record, e.Path) {
 			return fmt.Errorf("%w: %s is not among the outputs of job %s", ErrUnsafe, e.Path, j.record.ID)
 		}
 		if t.ice.Metadata().PartitionSpecByID(e.SpecID) == nil {
@@ -43,17 +44,4 @@ func (j *Job) checkEntries(t *Table, entries []*manifest.Entry) error {
 		}
 	}
 	return nil
-}
-
-// covers reports whether an object is named by the record.
-func (r *JobRecord) covers(url string) bool {
-	for _, o := range r.Outputs {
-		if o == url {
-			return true
-		}
-		if n := len(o) - 1; n >= 0 && o[n] == '*' && len(url) >= n && url[:n] == o[:n] {
-			return true
-		}
-	}
-	return false
 }

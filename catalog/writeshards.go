@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/manifest"
@@ -18,9 +19,6 @@ import (
 
 // jobWrite is the kind of a run that writes shards for CommitShards.
 const jobWrite = "write"
-
-// writtenSuffix ends the name of the record of what a run has written.
-const writtenSuffix = ".written.json"
 
 // WrittenShards is what a run wrote, and what CommitShards knows it by.
 type WrittenShards struct {
@@ -115,13 +113,15 @@ func (t *Table) writeRun(ctx context.Context, src RecordSource, project *project
 			URL: e.Path, RootBytes: e.RootBytes, Rows: e.Records, SpecID: e.SpecID, Partition: w.partitions[e.Path], SortOrderID: e.SortOrderID,
 		})
 	}
-	if err := t.cat.records.Put(ctx, w.job.at(writtenSuffix), record); err != nil {
+	if err := t.cat.records.Put(ctx, w.job.at(jobrecord.WrittenSuffix), record); err != nil {
 		return nil, fmt.Errorf("job %s: %w", w.job.ID(), err)
 	}
 	// Who discarded the run while it wrote has not seen all that it wrote.
-	if _, err := t.cat.client.Stat(ctx, w.job.at(".closed.json")); err == nil {
-		return nil, fmt.Errorf("%w: run %s was ended while writing", ErrConflict, w.job.Name())
-	} else if !errors.Is(err, blobio.ErrNotFound) {
+	ended, err := t.jobFolder().HasEnded(ctx, w.job.name)
+	if err == nil && ended {
+		err = fmt.Errorf("%w: run %s was ended while writing", ErrConflict, w.job.Name())
+	}
+	if err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -152,7 +152,7 @@ func (t *Table) endRuns(ctx context.Context, jobID string, committed map[string]
 		}
 		run := &Job{table: t, record: state.JobRecord, name: state.Name(), branch: state.Ref}
 		if committed[run.name] {
-			err = errors.Join(err, run.end(ctx, outcomeCommitted, snapshot))
+			err = errors.Join(err, run.end(ctx, jobrecord.Committed, snapshot))
 			continue
 		}
 		discarded++
@@ -163,9 +163,9 @@ func (t *Table) endRuns(ctx context.Context, jobID string, committed map[string]
 
 // discard deletes what a run wrote, unless it was claimed, and ends the run.
 func (j *Job) discard(ctx context.Context) error {
-	err := j.claim(ctx, claimDelete)
+	err := j.claim(ctx, jobrecord.ToDelete)
 	if errors.Is(err, ErrConflict) {
-		return j.end(ctx, outcomeFailed, 0)
+		return j.end(ctx, jobrecord.Failed, 0)
 	}
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (j *Job) discard(ctx context.Context) error {
 			return err
 		}
 	}
-	return j.end(ctx, outcomeFailed, 0)
+	return j.end(ctx, jobrecord.Failed, 0)
 }
 
 // describeWritten makes the entry of a shard of a run.
