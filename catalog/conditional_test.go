@@ -10,6 +10,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/blobio/memblob"
 	_ "github.com/shardcat/shardcat/blobio/s3blob"
+	"github.com/shardcat/shardcat/catalog/internal/records"
 	"github.com/shardcat/shardcat/internal/testkit/blobfake"
 )
 
@@ -88,6 +89,7 @@ func TestStoreIsTriedThroughFaults(t *testing.T) {
 			s := blobfake.NewS3(t, strings.TrimSuffix(quirks+" passing="+fault, " passing="))
 			c, _ := openLocal(t)
 			c.client = blobio.NewClient(blobio.ClientOptions{Retry: blobio.RetryPolicy{First: time.Millisecond, Busy: time.Millisecond}})
+			c.records = records.New(c.client)
 			t.Cleanup(func() { c.client.Close() })
 			at, err := c.client.Mount(t.Context(), "s3://b/vault?endpoint="+s.URL)
 			if err != nil {

@@ -43,7 +43,7 @@ const begunSuffix = ".begun.json"
 
 // Dropped lists the dropped tables whose files are there, the last one first.
 func (c *Catalog) Dropped(ctx context.Context) ([]DroppedTable, error) {
-	records, begun := map[string]blobio.Info{}, map[string]bool{}
+	listed, begun := map[string]blobio.Info{}, map[string]bool{}
 	for info, err := range c.client.List(ctx, c.droppedFolder()) {
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", c.droppedFolder(), err)
@@ -51,16 +51,16 @@ func (c *Catalog) Dropped(ctx context.Context) ([]DroppedTable, error) {
 		at, is := strings.CutSuffix(info.URL, begunSuffix)
 		if is {
 			begun[at+".json"] = true
-			if _, both := records[at+".json"]; both {
+			if _, both := listed[at+".json"]; both {
 				continue
 			}
-			records[at+".json"] = info // all that a run which died at its end has left, where there is no other
+			listed[at+".json"] = info // all that a run which died at its end has left, where there is no other
 			continue
 		}
-		records[info.URL] = info
+		listed[info.URL] = info
 	}
 	var out []DroppedTable
-	for at, info := range records {
+	for at, info := range listed {
 		var r dropped
 		if err := c.records.Read(ctx, info.URL, &r); err != nil {
 			return nil, fmt.Errorf("%s: %w", info.URL, err)
@@ -326,7 +326,7 @@ func (c *collector) deletePlanned(ctx context.Context, g *Garbage) error {
 }
 
 // onlyRecords lists the records in a vault folder. An object of any other kind is ErrUnsafe.
-func (c *Catalog) onlyRecords(ctx context.Context, folder string) (records []string, err error) {
+func (c *Catalog) onlyRecords(ctx context.Context, folder string) (urls []string, err error) {
 	for info, err := range c.client.List(ctx, folder) {
 		if err != nil {
 			return nil, err
@@ -334,9 +334,9 @@ func (c *Catalog) onlyRecords(ctx context.Context, folder string) (records []str
 		if gc.VaultKind(strings.TrimPrefix(info.URL, folder)) != gc.Control {
 			return nil, fmt.Errorf("%w: %s still exists", ErrUnsafe, info.URL)
 		}
-		records = append(records, info.URL)
+		urls = append(urls, info.URL)
 	}
-	return records, nil
+	return urls, nil
 }
 
 // forgetDropped deletes the records of a table whose other files are gone, those by which it is found last. It deletes none where it refuses.
@@ -350,7 +350,7 @@ func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bo
 	} else if !gone {
 		return fmt.Errorf("%w: %s still exists", ErrUnsafe, at)
 	}
-	records, err := c.onlyRecords(ctx, c.vaultFolder(d.TableUUID))
+	urls, err := c.onlyRecords(ctx, c.vaultFolder(d.TableUUID))
 	if err != nil {
 		return err
 	}
@@ -363,19 +363,19 @@ func (c *Catalog) forgetDropped(ctx context.Context, d *DroppedTable, execute bo
 		return nil
 	}
 	for n, clear := 1, 0; ; n++ {
-		if clear++; len(records) > 0 {
+		if clear++; len(urls) > 0 {
 			clear = 0
 		}
 		if clear == 2 {
 			break
 		}
-		if n > dropLists && len(records) > 0 {
-			return fmt.Errorf("%w: %s still exists", ErrUnsafe, records[0])
+		if n > dropLists && len(urls) > 0 {
+			return fmt.Errorf("%w: %s still exists", ErrUnsafe, urls[0])
 		}
-		if err := remove(records...); err != nil {
+		if err := remove(urls...); err != nil {
 			return err
 		}
-		if records, err = c.onlyRecords(ctx, c.vaultFolder(d.TableUUID)); err != nil {
+		if urls, err = c.onlyRecords(ctx, c.vaultFolder(d.TableUUID)); err != nil {
 			return err
 		}
 	}

@@ -142,7 +142,7 @@ func TestClockAhead(t *testing.T) {
 		}
 	}
 	c.opts.Now = now
-	records := tbl.Describe().Records
+	before := tbl.Describe().Records
 	p, err := tbl.PlanExpire(ExpireOptions{OlderThan: now().Add(2 * time.Hour)})
 	if err != nil || len(p.Snapshots) != 1 {
 		t.Fatalf("%+v, %v", p, err)
@@ -176,7 +176,7 @@ func TestClockAhead(t *testing.T) {
 			t.Errorf("the history runs backwards: %+v", h)
 		}
 	}
-	if again.Describe().Records <= records || again.Describe().Shards != 3 {
+	if again.Describe().Records <= before || again.Describe().Shards != 3 {
 		t.Errorf("%+v", again.Describe())
 	}
 }
