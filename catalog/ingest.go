@@ -18,6 +18,7 @@ import (
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
+	"github.com/shardcat/shardcat/catalog/internal/rowsplit"
 	"github.com/shardcat/shardcat/internal/literal"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -252,7 +253,7 @@ type shardWriters struct {
 	table   *Table
 	job     *Job
 	options *IngestOptions
-	split   *splitter
+	split   *rowsplit.Splitter
 	// created is the creation time of the first record, createdLast that of the last one.
 	created, createdLast uint64
 	open                 map[string]*openShard
@@ -307,7 +308,7 @@ func newShardWriters(t *Table, j *Job, o *IngestOptions) *shardWriters {
 		created = t.cat.opts.Now()
 	}
 	w := &shardWriters{
-		table: t, job: j, options: o, split: newSplitter(t), created: uint64(literal.Ticks(created)), createdLast: uint64(literal.Ticks(created)),
+		table: t, job: j, options: o, split: &rowsplit.Splitter{Schema: t.schema, Spec: t.ice.Spec()}, created: uint64(literal.Ticks(created)), createdLast: uint64(literal.Ticks(created)),
 		open: map[string]*openShard{}, partitions: map[string]string{}, schema: t.schema.Shard, fieldIDs: t.schema.IDs, order: t.orderID(t.SortOrder()),
 	}
 	if o.IngestionTime || o.RecordID {
@@ -330,7 +331,7 @@ func (w *shardWriters) added(b arrow.RecordBatch) arrow.RecordBatch {
 
 // takesCodes reports whether nothing looks at the values of batches before they are written, or keeps them: columns may be coded then.
 func (w *shardWriters) takesCodes() bool {
-	return w.adder == nil && w.split.spec.NumFields() == 0 && len(w.table.SortOrder()) == 0
+	return w.adder == nil && w.split.Spec.NumFields() == 0 && len(w.table.SortOrder()) == 0
 }
 
 // records yields the records of a source as rows of the table, in its declared order.
@@ -379,12 +380,12 @@ func (w *shardWriters) writeAll(ctx context.Context, batches iter.Seq2[arrow.Rec
 
 // write adds the rows of a batch to the shards of their partitions.
 func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
-	parts, err := w.split.split(b)
+	parts, err := w.split.Split(b)
 	if err != nil {
 		return err
 	}
 	for _, p := range parts {
-		for b := p.batch; b.NumRows() > 0; {
+		for b := p.Batch; b.NumRows() > 0; {
 			s, err := w.shard(ctx, p)
 			if err != nil {
 				return err
@@ -399,7 +400,7 @@ func (w *shardWriters) write(ctx context.Context, b arrow.RecordBatch) error {
 			s.rows += n
 			b = b.NewSlice(n, b.NumRows())
 			if s.rows == w.options.ShardRows {
-				if err := w.end(ctx, p.key); err != nil {
+				if err := w.end(ctx, p.Key); err != nil {
 					return err
 				}
 			}
@@ -439,8 +440,8 @@ func (w *shardWriters) fit(ctx context.Context) error {
 }
 
 // shard gives the open shard of a partition.
-func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
-	if s := w.open[p.key]; s != nil {
+func (w *shardWriters) shard(ctx context.Context, p rowsplit.Part) (*openShard, error) {
+	if s := w.open[p.Key]; s != nil {
 		return s, nil
 	}
 	if len(w.open) >= maxOpenShards {
@@ -465,8 +466,8 @@ func (w *shardWriters) shard(ctx context.Context, p part) (*openShard, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &openShard{writer: writer, partition: p.tuple, number: w.count}
-	w.open[p.key] = s
+	s := &openShard{writer: writer, partition: p.Tuple, number: w.count}
+	w.open[p.Key] = s
 	return s, nil
 }
 
@@ -504,7 +505,7 @@ func (w *shardWriters) end(ctx context.Context, key string) error {
 		}
 		return err
 	}
-	e.SpecID, e.Partition, e.SortOrderID = w.split.spec.ID(), s.partition, w.order
+	e.SpecID, e.Partition, e.SortOrderID = w.split.Spec.ID(), s.partition, w.order
 	if root == nil {
 		w.entries, w.partitions[e.Path] = append(w.entries, e), key
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/records"
+	"github.com/shardcat/shardcat/catalog/internal/rowsplit"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -192,6 +193,6 @@ func (t *Table) describeWritten(ctx context.Context, s *writtenShard) (*manifest
 		return nil, fmt.Errorf("%s: %d records were written, %d were found", s.URL, s.Rows, e.Records)
 	}
 	e.SpecID, e.SortOrderID = s.SpecID, s.SortOrderID
-	e.Partition, err = t.partitionOfKey(s.SpecID, s.Partition)
+	e.Partition, err = rowsplit.OfKey(t.ice.Metadata(), s.SpecID, s.Partition)
 	return e, err
 }

@@ -1,4 +1,5 @@
-package catalog
+// Package rowsplit splits batches of rows by the partitions of a spec.
+package rowsplit
 
 import (
 	"encoding/hex"
@@ -7,42 +8,42 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 )
 
-// splitter parts rows by the table's partition spec.
-type splitter struct {
-	schema *manifest.TableSchema
-	spec   iceberg.PartitionSpec
+// Splitter parts rows by the table's partition spec.
+type Splitter struct {
+	Schema *manifest.TableSchema
+	Spec   iceberg.PartitionSpec
 }
 
-// part are the rows of a batch that lie in one partition.
-type part struct {
-	// key distinguishes partitions.
-	key   string
-	tuple map[int]any
-	batch arrow.RecordBatch
+// Part are the rows of a batch that lie in one partition.
+type Part struct {
+	// Key distinguishes partitions.
+	Key   string
+	Tuple map[int]any
+	Batch arrow.RecordBatch
 }
 
-func newSplitter(t *Table) *splitter { return &splitter{schema: t.schema, spec: t.ice.Spec()} }
-
-// split parts a batch of the table's columns; rows keep their order within a part.
-func (s *splitter) split(b arrow.RecordBatch) ([]part, error) {
-	if s.spec.NumFields() == 0 {
-		return []part{{batch: b}}, nil
+// Split parts a batch of the table's columns; rows keep their order within a part.
+func (s *Splitter) Split(b arrow.RecordBatch) ([]Part, error) {
+	if s.Spec.NumFields() == 0 {
+		return []Part{{Batch: b}}, nil
 	}
 	var columns []partitionColumn
-	for _, f := range s.spec.Fields() {
+	for _, f := range s.Spec.Fields() {
 		c, err := s.column(f, b)
 		if err != nil {
 			return nil, err
 		}
 		columns = append(columns, c)
 	}
-	var parts []part
+	var parts []Part
 	var rows [][]int
 	at := map[string]int{}
 	for i := range int(b.NumRows()) {
@@ -53,7 +54,7 @@ func (s *splitter) split(b arrow.RecordBatch) ([]part, error) {
 		p, ok := at[key]
 		if !ok {
 			p, at[key] = len(parts), len(parts)
-			parts, rows = append(parts, part{key: key, tuple: tuple}), append(rows, nil)
+			parts, rows = append(parts, Part{Key: key, Tuple: tuple}), append(rows, nil)
 		}
 		rows[p] = append(rows[p], i)
 	}
@@ -62,9 +63,9 @@ func (s *splitter) split(b arrow.RecordBatch) ([]part, error) {
 }
 
 // take fills in the batches of the parts.
-func take(b arrow.RecordBatch, parts []part, rows [][]int) {
+func take(b arrow.RecordBatch, parts []Part, rows [][]int) {
 	if len(parts) == 1 {
-		parts[0].batch = b
+		parts[0].Batch = b
 		return
 	}
 	for p := range parts {
@@ -72,7 +73,7 @@ func take(b arrow.RecordBatch, parts []part, rows [][]int) {
 		for _, i := range rows[p] {
 			bits[i/8] |= 1 << (i % 8)
 		}
-		parts[p].batch = shardfmt.SelectRows(b, bits)
+		parts[p].Batch = shardfmt.SelectRows(b, bits)
 	}
 }
 
@@ -109,19 +110,18 @@ func tupleOf(columns []partitionColumn, row int) (key string, tuple map[int]any,
 	return key, tuple, nil
 }
 
-// partitionOfKey is the tuple that tupleOf made a key of.
-func (t *Table) partitionOfKey(specID int, key string) (map[int]any, error) {
-	meta := t.ice.Metadata()
+// OfKey is the tuple of a spec of the table that tupleOf made a key of.
+func OfKey(meta table.Metadata, specID int, key string) (map[int]any, error) {
 	spec := meta.PartitionSpecByID(specID)
 	if spec == nil {
-		return nil, fmt.Errorf("%w: the table has no partition spec %d", ErrConflict, specID)
+		return nil, fmt.Errorf("%w: the table has no partition spec %d", caterr.ErrConflict, specID)
 	}
 	values := strings.Split(strings.TrimSuffix(key, "/"), "/")
 	if spec.NumFields() == 0 {
 		return nil, nil
 	}
 	if len(values) != spec.NumFields() {
-		return nil, fmt.Errorf("%w: partition %q does not have the %d fields of spec %d", ErrConflict, key, spec.NumFields(), specID)
+		return nil, fmt.Errorf("%w: partition %q does not have the %d fields of spec %d", caterr.ErrConflict, key, spec.NumFields(), specID)
 	}
 	tuple := make(map[int]any, len(values))
 	for i, f := range spec.Fields() {
@@ -147,7 +147,7 @@ func partitionLiteral(s *iceberg.Schema, f iceberg.PartitionField, text string) 
 	}
 	source, ok := s.FindTypeByID(f.SourceID())
 	if !ok {
-		return nil, fmt.Errorf("%w: its column was dropped", ErrConflict)
+		return nil, fmt.Errorf("%w: its column was dropped", caterr.ErrConflict)
 	}
 	return iceberg.LiteralFromBytes(f.Transform.ResultType(source), bytes)
 }
@@ -163,13 +163,13 @@ func (c *partitionColumn) transform(v iceberg.Optional[iceberg.Literal]) iceberg
 }
 
 // column finds the source column of a partition field, which may be a member of a struct.
-func (s *splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partitionColumn, error) {
-	n := s.schema.Node(f.SourceID())
+func (s *Splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partitionColumn, error) {
+	n := s.Schema.Node(f.SourceID())
 	if n == nil {
 		return partitionColumn{}, fmt.Errorf("partition field %q: its column was dropped", f.Name)
 	}
 	var path []string
-	for _, member := range projection.PathTo(s.schema.Shard.Fields, n) {
+	for _, member := range projection.PathTo(s.Schema.Shard.Fields, n) {
 		path = append(path, member.Name)
 	}
 	on, err := projection.Member(b, path)

@@ -1,4 +1,4 @@
-package catalog
+package rowsplit
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/catalog/internal/arrowint"
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -42,7 +43,7 @@ func fixedLiterals(n *schema.Node, a *array.FixedSizeBinary) (func(int) iceberg.
 	case n.Basic == schema.Guid:
 		return func(i int) iceberg.Literal { return iceberg.UUIDLiteral(uuid.UUID(a.Value(i))) }, nil
 	case n.IsDecimal():
-		return nil, fmt.Errorf("%w: a Decimal can't be a partition value", ErrInvalid)
+		return nil, fmt.Errorf("%w: a Decimal can't be a partition value", caterr.ErrInvalid)
 	}
 	return func(i int) iceberg.Literal { return iceberg.FixedLiteral(a.Value(i)) }, nil
 }
