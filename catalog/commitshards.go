@@ -160,7 +160,7 @@ func (r *writtenRun) take(ctx context.Context, branch string) error {
 	if err := r.job.claim(ctx, jobrecord.ToCommit); err != nil {
 		return fmt.Errorf("run %s can't be committed, write it again: %w", name, err)
 	}
-	ended, err := t.jobFolder().HasEnded(ctx, name)
+	ended, err := t.jobFolder().Has(ctx, name, jobrecord.ClosedSuffix)
 	if ended {
 		return fmt.Errorf("run %s: %w: it has ended and its shards may be deleted; write it again", name, ErrNotFound)
 	}

@@ -11,7 +11,10 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
+	"github.com/shardcat/shardcat/shardfmt/inspect"
+	"github.com/shardcat/shardcat/shardfmt/merge"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // describeOwn makes the entry of a shard that was just written to the table's folder.
@@ -161,4 +164,47 @@ func (t *Table) ShardFieldIDs(ctx context.Context, root string, size int64) ([]i
 	}
 	defer shard.Close()
 	return t.schema.MapShard(ctx, shard)
+}
+
+// succession is how a live shard is given a new root over the same stripes.
+func (t *Table) succession(ctx context.Context, in *manifest.Entry) (input merge.Input, o merge.Options, err error) {
+	allow, err := t.Allowed()
+	if err != nil {
+		return input, o, err
+	}
+	input = merge.Input{URL: in.Path, Size: in.RootBytes}
+	if in.Flags.Has(manifest.Foreign) {
+		input.FieldIDs, err = t.ShardFieldIDs(ctx, in.Path, in.RootBytes)
+	}
+	return input, merge.Options{
+		AllowExternal: !t.owns(in.Path) || in.Flags.Has(manifest.Adopted), Policy: urlresolve.Policy{Allow: allow},
+		// The shard is there; an object more must not make it unchangeable.
+		Limits: merge.Limits{Objects: -1, Stripes: -1, RootBytes: -1, PropertyBytes: -1},
+	}, err
+}
+
+// successor is the entry of a shard's new root, in the place of in.
+func (t *Table) successor(ctx context.Context, in *manifest.Entry, done *merge.Result) (*manifest.Entry, error) {
+	e, err := t.DescribeRoot(ctx, done.URL, done.Root)
+	if err != nil {
+		return nil, err
+	}
+	e.SpecID, e.Partition, e.SortOrderID = in.SpecID, in.Partition, in.SortOrderID
+	e.Flags |= in.Flags & (manifest.Adopted | manifest.StandardProperties)
+	return e, nil
+}
+
+// Inspect describes a shard of the table, with the references that the table allows. maxMemory is the most bytes of a buffer, and
+// of the root, that are read; 1 GiB if 0.
+func (t *Table) Inspect(ctx context.Context, e *manifest.Entry, detail inspect.Detail, maxMemory int64) (*inspect.Inspection, error) {
+	allow, err := t.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	if maxMemory > 0 && e.RootBytes > maxMemory {
+		return nil, fmt.Errorf("%s: %w: a root of %d bytes, more than the limit of %d", e.Path, corrupt.ErrUnsupported, e.RootBytes, maxMemory)
+	}
+	return inspect.Shard(ctx, t.cat.client, e.Path, inspect.Options{
+		Size: e.RootBytes, Detail: detail, Policy: urlresolve.Policy{Allow: allow}, MaxMemory: maxMemory,
+	})
 }

@@ -101,14 +101,11 @@ func (t *Table) HasFiles(ctx context.Context, id string) (bool, error) {
 	if !validPart(id) {
 		return false, nil
 	}
-	_, err := t.cat.client.Stat(ctx, t.filesRecord(id)+".json")
-	if errors.Is(err, blobio.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return t.jobFolder().Has(ctx, id+filesSuffix, jobrecord.BegunSuffix)
 }
 
-func (t *Table) filesRecord(id string) string { return t.jobFolder().URL + id + ".files" }
+// filesSuffix ends the name of the run of a job that lists files.
+const filesSuffix = ".files"
 
 // listFiles records the files of a job, or reads what an earlier run of it recorded.
 func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputFile, part int) (*JobRecord, error) {
@@ -125,10 +122,11 @@ func (t *Table) listFiles(ctx context.Context, id, branch string, files []InputF
 	if text, err := records.Encode(r); err != nil || len(text) > records.Limit {
 		return nil, fmt.Errorf("%w: the list of %d files takes %d bytes, more than the limit of %d: load them in several jobs", ErrInvalid, len(files), len(text), records.Limit)
 	}
-	err := t.cat.records.Put(ctx, t.filesRecord(id)+".json", r)
+	at := t.jobFolder().URL + id + filesSuffix + jobrecord.BegunSuffix
+	err := t.cat.records.Put(ctx, at, r)
 	if errors.Is(err, blobio.ErrExists) {
 		*r = JobRecord{}
-		err = t.cat.records.Read(ctx, t.filesRecord(id)+".json", r)
+		err = t.cat.records.Read(ctx, at, r)
 	}
 	switch {
 	case err != nil:
@@ -201,7 +199,7 @@ func (r *filesRun) run(ctx context.Context) error {
 	}
 	t := r.table
 	end := &JobEnd{ID: r.record.ID, Attempt: r.record.Attempt, Outcome: jobrecord.Committed, Ref: r.branch, Closed: t.cat.opts.Now().UTC()}
-	if err := t.jobFolder().PutEnd(context.WithoutCancel(ctx), r.record.ID+".files", end); err != nil {
+	if err := t.jobFolder().PutEnd(context.WithoutCancel(ctx), r.record.ID+filesSuffix, end); err != nil {
 		t.cat.opts.Log.Warn("the files are loaded, but the record of their job could not be closed", "error", err)
 	}
 	if err := t.Refresh(ctx); err != nil { // every part is committed

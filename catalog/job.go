@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
 	"github.com/shardcat/shardcat/blobio"
@@ -102,7 +101,8 @@ func (t *Table) beginJob(ctx context.Context, s jobStart) (*Job, *CommitResult, 
 	}
 	var claimed chan error
 	if !named && s.kind == JobAppend && t.claimedBefore() {
-		claimed = t.claimLater(ctx, t.branch(branch))
+		view, base := *t, t.branch(branch) // a refresh does not change the view
+		claimed = t.cat.beside(func(*blobio.Client) error { return view.claim(ctx, base) })
 	} else if err := t.claim(ctx, t.branch(branch)); err != nil {
 		return nil, nil, err
 	}
@@ -151,22 +151,16 @@ func (j *Job) putRecord(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.recorded = make(chan error, 1)
-	fork := j.table.cat.client.Fork()
-	go func() {
-		defer fork.Join()
-		j.recorded <- parallel.Guarded(func() error { return readBack(ctx, fork.Branch()) })
-	}()
+	j.recorded = j.table.cat.beside(func(client *blobio.Client) error { return readBack(ctx, client) })
 	return nil
 }
 
-// claimLater claims the folder while other requests are made. The claim has ended when the channel gives its outcome.
-func (t *Table) claimLater(ctx context.Context, base *table.Snapshot) chan error {
-	out, view := make(chan error, 1), *t // which a refresh does not change
-	fork := t.cat.client.Fork()
+// beside makes requests while others are made. They have ended when the channel gives their outcome.
+func (c *Catalog) beside(requests func(*blobio.Client) error) chan error {
+	out, fork := make(chan error, 1), c.client.Fork()
 	go func() {
 		defer fork.Join()
-		out <- parallel.Guarded(func() error { return view.claim(ctx, base) })
+		out <- parallel.Guarded(func() error { return requests(fork.Branch()) })
 	}()
 	return out
 }
@@ -286,4 +280,57 @@ func (j *Job) Fail(ctx context.Context, objects []string) {
 	if err := j.end(ctx, jobrecord.Failed, 0); err != nil {
 		j.table.cat.opts.Log.Warn("the job could not be closed", "error", err)
 	}
+}
+
+// A process that is killed leaves the record of its run open, and everything it names live. When the job is delivered again and commits, or turns out to be
+// committed, the earlier runs end too: their commit is the one that was found, or can no longer succeed, for the branch has moved on and has the job.
+
+// closeEarlierRuns ends, as is stated, the open runs of a job whose commit is known, but for one. What can't be closed stays open, as before.
+func (t *Table) closeEarlierRuns(ctx context.Context, as JobEnd, except string) {
+	if err := t.closeRuns(context.WithoutCancel(ctx), as, except); err != nil {
+		t.cat.opts.Log.Warn("an earlier run of the job could not be closed", "job", as.ID, "error", err)
+	}
+}
+
+func (t *Table) closeRuns(ctx context.Context, as JobEnd, except string) error {
+	folder := t.jobFolder()
+	open := map[string]bool{}
+	for r, err := range folder.List(ctx, as.ID+".") {
+		if err != nil {
+			return err
+		}
+		switch r.Kind {
+		case jobrecord.ClosedSuffix:
+			open[r.Run] = false
+		case "":
+			if _, known := open[r.Run]; !known && r.Run != except {
+				open[r.Run] = true
+			}
+		}
+	}
+	for run, is := range open {
+		if !is {
+			continue
+		}
+		var began JobRecord
+		err := t.cat.records.Read(ctx, folder.URL+run+jobrecord.BegunSuffix, &began)
+		if errors.Is(err, blobio.ErrNotFound) {
+			continue // forgotten meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		switch began.Kind {
+		case JobCompact, jobWrite, jobFiles: // whose runs are taken up by others, and ended by them
+			continue
+		}
+		if began.ID != as.ID || began.Ref != as.Ref {
+			continue
+		}
+		earlier := &Job{table: t, record: began, name: run, branch: as.Ref}
+		if err := earlier.end(ctx, as.Outcome, as.Snapshot); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/shardcat/shardcat/internal/didyoumean"
 )
 
 // DefaultNamespace is the namespace of a name that gives none.
@@ -63,4 +65,13 @@ func (n Name) namespace() []string {
 		return []string{DefaultNamespace}
 	}
 	return strings.Split(n.Namespace, ".")
+}
+
+// suggestNames lists the names closest to what was requested, as words for an error.
+func suggestNames[T fmt.Stringer](asked string, there []T) string {
+	names := make([]string, len(there))
+	for i, n := range there {
+		names[i] = n.String()
+	}
+	return didyoumean.Names(asked, names)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/merge"
-	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // jobRepair is the kind of a repair's jobs.
@@ -301,29 +300,19 @@ func (t *Table) replaceShard(ctx context.Context, e *manifest.Entry, r *Repair) 
 // entryAnew copies a root, with some of its stripes only if stripes is not nil, under a new name, since no path may come into a
 // table twice, and describes it.
 func (t *Table) entryAnew(ctx context.Context, e *manifest.Entry, root string, stripes []int) ([]*manifest.Entry, error) {
-	allow, err := t.Allowed()
+	input, o, err := t.succession(ctx, unsized(e))
 	if err != nil {
 		return nil, err
 	}
-	input := merge.Input{URL: e.Path, Stripes: stripes} // its size may be what is wrong
-	if e.Flags.Has(manifest.Foreign) {
-		if input.FieldIDs, err = t.ShardFieldIDs(ctx, e.Path, 0); err != nil {
-			return nil, err
-		}
-	}
-	done, err := merge.Concat(ctx, t.cat.client, root, []merge.Input{input}, merge.Options{
-		AllowExternal: !t.owns(e.Path) || e.Flags.Has(manifest.Adopted), AllowStandard: true, Policy: urlresolve.Policy{Allow: allow},
-		Limits: merge.Limits{Objects: -1, Stripes: -1, RootBytes: -1, PropertyBytes: -1},
-	})
+	input.Stripes, o.AllowStandard = stripes, true
+	done, err := merge.Concat(ctx, t.cat.client, root, []merge.Input{input}, o)
 	if err != nil {
 		return nil, err
 	}
-	is, err := t.DescribeRoot(ctx, root, done.Root)
+	is, err := t.successor(ctx, e, done)
 	if err != nil {
 		return nil, err
 	}
-	is.SpecID, is.Partition, is.SortOrderID = e.SpecID, e.Partition, e.SortOrderID
-	is.Flags |= e.Flags & (manifest.Adopted | manifest.StandardProperties)
 	return []*manifest.Entry{is}, nil
 }
 

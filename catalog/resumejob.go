@@ -104,8 +104,13 @@ func (t *Table) DiscardJob(ctx context.Context, name string) error {
 	if err := j.claim(ctx, jobrecord.ToDelete); err != nil {
 		return err
 	}
-	for _, object := range objects {
-		if err := t.cat.client.Delete(ctx, object.URL, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
+	return j.endWithout(ctx, objects)
+}
+
+// endWithout deletes what a run wrote and ends it.
+func (j *Job) endWithout(ctx context.Context, objects []blobio.Info) error {
+	for _, o := range objects {
+		if err := j.table.cat.client.Delete(ctx, o.URL, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
 			return err
 		}
 	}
@@ -134,7 +139,7 @@ func (t *Table) openRun(ctx context.Context, name string) (*Job, error) {
 		return nil, fmt.Errorf("%w: %q is not a run of a job", ErrInvalid, name)
 	}
 	j := &Job{table: t, name: name}
-	if ended, err := t.jobFolder().HasEnded(ctx, name); err != nil {
+	if ended, err := t.jobFolder().Has(ctx, name, jobrecord.ClosedSuffix); err != nil {
 		return nil, err
 	} else if ended {
 		return nil, fmt.Errorf("job %s: %w: it has ended", name, ErrNotFound)

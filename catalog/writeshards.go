@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/records"
@@ -118,7 +117,7 @@ func (t *Table) writeRun(ctx context.Context, src RecordSource, project *project
 		return nil, fmt.Errorf("job %s: %w", w.job.ID(), err)
 	}
 	// Who discarded the run while it wrote has not seen all that it wrote.
-	ended, err := t.jobFolder().HasEnded(ctx, w.job.name)
+	ended, err := t.jobFolder().Has(ctx, w.job.name, jobrecord.ClosedSuffix)
 	if err == nil && ended {
 		err = fmt.Errorf("%w: run %s was ended while writing", ErrConflict, w.job.Name())
 	}
@@ -175,12 +174,7 @@ func (j *Job) discard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range objects {
-		if err := j.table.cat.client.Delete(ctx, o.URL, ""); err != nil && !errors.Is(err, blobio.ErrNotFound) {
-			return err
-		}
-	}
-	return j.end(ctx, jobrecord.Failed, 0)
+	return j.endWithout(ctx, objects)
 }
 
 // describeWritten makes the entry of a shard of a run.

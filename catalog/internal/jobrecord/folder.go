@@ -51,9 +51,9 @@ func (f Folder) List(ctx context.Context, prefix string) iter.Seq2[Listed, error
 	}
 }
 
-// HasEnded reports whether there is a record of how a run ended.
-func (f Folder) HasEnded(ctx context.Context, run string) (bool, error) {
-	_, err := f.Client.Stat(ctx, f.URL+run+ClosedSuffix)
+// Has reports whether a run has the record with a suffix.
+func (f Folder) Has(ctx context.Context, run, suffix string) (bool, error) {
+	_, err := f.Client.Stat(ctx, f.URL+run+suffix)
 	if errors.Is(err, blobio.ErrNotFound) {
 		return false, nil
 	}
@@ -79,9 +79,7 @@ func (f Folder) PutEnd(ctx context.Context, run string, end *End) error {
 // Ends reads how the runs of a job ended. The first run's record has the job's name; only if that is taken are
 // there others to be listed.
 func (f Folder) Ends(ctx context.Context, id string) ([]*End, error) {
-	if _, err := f.Client.Stat(ctx, f.URL+id+BegunSuffix); errors.Is(err, blobio.ErrNotFound) {
-		return nil, nil
-	} else if err != nil {
+	if begun, err := f.Has(ctx, id, BegunSuffix); err != nil || !begun {
 		return nil, err
 	}
 	var ends []*End

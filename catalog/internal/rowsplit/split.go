@@ -35,7 +35,7 @@ func (s *Splitter) Split(b arrow.RecordBatch) ([]Part, error) {
 	if s.Spec.NumFields() == 0 {
 		return []Part{{Batch: b}}, nil
 	}
-	var columns []partitionColumn
+	var columns []*partitionColumn
 	for _, f := range s.Spec.Fields() {
 		c, err := s.column(f, b)
 		if err != nil {
@@ -82,16 +82,12 @@ type partitionColumn struct {
 	field iceberg.PartitionField
 	// value is the source's value as a literal, not valid for null.
 	value func(row int) iceberg.Optional[iceberg.Literal]
-	// last caches the transform of the value before: neighbours are often equal.
-	last *cachedTransform
-}
-
-type cachedTransform struct {
-	source iceberg.Literal
+	// last is the value before, and result what it was transformed to: neighbours are often equal.
+	last   iceberg.Literal
 	result iceberg.Optional[iceberg.Literal]
 }
 
-func tupleOf(columns []partitionColumn, row int) (key string, tuple map[int]any, err error) {
+func tupleOf(columns []*partitionColumn, row int) (key string, tuple map[int]any, err error) {
 	tuple = make(map[int]any, len(columns))
 	for _, c := range columns {
 		v := c.transform(c.value(row))
@@ -156,17 +152,17 @@ func (c *partitionColumn) transform(v iceberg.Optional[iceberg.Literal]) iceberg
 	if !v.Valid {
 		return v
 	}
-	if c.last.source == nil || !c.last.source.Equals(v.Val) {
-		c.last.source, c.last.result = v.Val, c.field.Transform.Apply(v)
+	if c.last == nil || !c.last.Equals(v.Val) {
+		c.last, c.result = v.Val, c.field.Transform.Apply(v)
 	}
-	return c.last.result
+	return c.result
 }
 
 // column finds the source column of a partition field, which may be a member of a struct.
-func (s *Splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partitionColumn, error) {
+func (s *Splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (*partitionColumn, error) {
 	n := s.Schema.Node(f.SourceID())
 	if n == nil {
-		return partitionColumn{}, fmt.Errorf("partition field %q: its column was dropped", f.Name)
+		return nil, fmt.Errorf("partition field %q: its column was dropped", f.Name)
 	}
 	var path []string
 	for _, member := range projection.PathTo(s.Schema.Shard.Fields, n) {
@@ -174,13 +170,13 @@ func (s *Splitter) column(f iceberg.PartitionField, b arrow.RecordBatch) (partit
 	}
 	on, err := projection.Member(b, path)
 	if err != nil {
-		return partitionColumn{}, fmt.Errorf("partition field %q: %w", f.Name, err)
+		return nil, fmt.Errorf("partition field %q: %w", f.Name, err)
 	}
 	literal, err := literals(n, on[len(on)-1])
 	if err != nil {
-		return partitionColumn{}, fmt.Errorf("partition field %q: %w", f.Name, err)
+		return nil, fmt.Errorf("partition field %q: %w", f.Name, err)
 	}
-	return partitionColumn{field: f, last: &cachedTransform{}, value: func(row int) iceberg.Optional[iceberg.Literal] {
+	return &partitionColumn{field: f, value: func(row int) iceberg.Optional[iceberg.Literal] {
 		for _, a := range on {
 			if a.IsNull(row) {
 				return iceberg.Optional[iceberg.Literal]{}
