@@ -70,7 +70,7 @@ type answer struct {
 	err  error
 }
 
-// rangeRead is what ReadRange of a bucket is told.
+// rangeRead is what ReadRange of a bucket gets.
 type rangeRead struct {
 	key  string
 	off  int64

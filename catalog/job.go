@@ -74,7 +74,7 @@ func (t *Table) BeginJob(ctx context.Context, kind, id string, inputs []string, 
 	return t.beginJob(ctx, jobStart{kind: kind, id: id, inputs: inputs, outputs: outputs})
 }
 
-// jobStart is what BeginJob is told, and the branch that the job is to change, "" for main.
+// jobStart is what BeginJob gets, and the branch that the job is to change, "" for main.
 type jobStart struct {
 	branch, kind, id string
 	inputs           []string

@@ -17,7 +17,7 @@ func (r *report) render() string {
 		grouped(int64(r.log.Lines)), mega(r.log.All), mega(r.log.Text), processorName(), runtime.NumCPU(), r.load)
 	b.WriteString("What counts is processor time; other work on the machine slows both threads of a core, so ratios within a table say more than seconds.\n\n")
 	if r.log.Lines < 10_000_000 {
-		b.WriteString("The command makes 10 million lines unless it is told otherwise; this run had fewer.\n\n")
+		b.WriteString("The command makes 10 million lines unless it gets another number; this run had fewer.\n\n")
 	}
 	for _, m := range r.missing {
 		fmt.Fprintf(&b, "Left out: %s.\n\n", m)

@@ -22,7 +22,7 @@ type inference struct {
 	// fields counts the guesses below root.
 	fields int
 	rows   int64
-	// Where the record available stands.
+	// Where the current record stands.
 	input string
 	line  int64
 }

@@ -31,7 +31,7 @@ func (s slots) at(n int) []byte {
 type slotWriter struct {
 	c      *frames
 	memory slots
-	// used are the slots that were sent, filled is how much of the one available is written.
+	// used are the slots that were sent, filled is how much of the current one is written.
 	used, filled int
 }
 

@@ -37,7 +37,7 @@ func (b *Bound) selectRows(r *rows, bitmap []byte) error {
 	return nil
 }
 
-// rows is the batch available, or its only column.
+// rows is the current batch, or its only column.
 type rows struct {
 	batch arrow.RecordBatch
 	only  arrow.Array

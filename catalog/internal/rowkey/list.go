@@ -48,7 +48,7 @@ func (l *List) Add(key []byte, row int64) error {
 	return l.spill()
 }
 
-// spill writes the batch available.
+// spill writes the current batch.
 func (l *List) spill() (err error) {
 	if l.file == nil {
 		if l.file, err = os.CreateTemp("", "shardcat-keys-*"); err != nil {

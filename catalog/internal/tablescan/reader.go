@@ -122,7 +122,7 @@ func (r *planReader) Next() bool {
 	return true
 }
 
-// RecordBatch is the record available.
+// RecordBatch is the current record.
 func (r *planReader) RecordBatch() arrow.RecordBatch { return r.batch }
 
 // Record is RecordBatch under its old name, which the interface still has.

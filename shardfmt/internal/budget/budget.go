@@ -1,7 +1,7 @@
 // Package budget bounds what reading may cost, whatever the bytes that are read claim.
 //
 // A Budget belongs to one scan, over however many shards. Memory is charged before it is taken: what is held from
-// batch to batch (fetched bytes, blocks kept), and what the batch available takes. Work is charged too, and must stay in
+// batch to batch (fetched bytes, blocks kept), and what the current batch takes. Work is charged too, and must stay in
 // proportion:
 //
 //	bytes of values decoded from blocks, or walked over   ≤ memory limit + 32,768 × bytes fetched
@@ -128,7 +128,7 @@ func (a *Account) NextBatch(single bool) {
 	}
 }
 
-// Take charges n bytes of the batch available, and the work of filling them.
+// Take charges n bytes of the current batch, and the work of filling them.
 func (a *Account) Take(n uint64) error {
 	if a == nil {
 		return nil

@@ -26,7 +26,7 @@ func (a *Account) Reuse() {
 	}
 }
 
-// Lend gives n bytes for values of the batch available, aligned to eight bytes. They are not charged, see Take, and what they
+// Lend gives n bytes for values of the current batch, aligned to eight bytes. They are not charged, see Take, and what they
 // hold is anything: the caller fills all of them.
 func (a *Account) Lend(n uint64) []byte {
 	if a == nil || !a.lender.reuse || n == 0 {

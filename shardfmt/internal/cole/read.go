@@ -219,7 +219,7 @@ type values interface {
 type reader struct {
 	f      *File
 	column int
-	pages  []fetched // from the one available on
+	pages  []fetched // from the current one on
 	row    uint64    // of the row group, that comes next
 	opened bool
 	ints   *integers
@@ -229,7 +229,7 @@ type reader struct {
 
 func (r *reader) typ() Type { return r.f.meta.columns[r.column].typ }
 
-// open begins the page available.
+// open begins the current page.
 func (r *reader) open() (err error) {
 	p := &r.pages[0]
 	if err := r.f.sameHeader(&p.page, p.data); err != nil {
@@ -255,7 +255,7 @@ func (f *File) sameHeader(p *page, data []byte) error {
 	return nil
 }
 
-// end leaves the page available, which was read to its end or cut short.
+// end leaves the current page, which was read to its end or cut short.
 func (r *reader) end() error {
 	p := &r.pages[0]
 	if r.opened && r.row == p.first+uint64(p.values) {
@@ -278,7 +278,7 @@ func (r *reader) content() values {
 	return r.ints
 }
 
-// settle makes the page that holds the next row the one available, begun.
+// settle makes the page that holds the next row the current one, begun.
 func (r *reader) settle() error {
 	for {
 		if !r.opened {

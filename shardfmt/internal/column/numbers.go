@@ -23,7 +23,7 @@ type numbers[T block.Number] struct {
 	vals   []T
 	sparse int      // block of which a few values were read alone, -1 if none
 	places []uint32 // of those values
-	// present is the bitmap of the block in vals, or of the block available; nil if nothing is null.
+	// present is the bitmap of the block in vals, or of the current block; nil if nothing is null.
 	present, bits []byte
 	words         []uint64 // see wordsOf
 	marks         []byte   // see marksOf

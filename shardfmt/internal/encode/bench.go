@@ -15,9 +15,9 @@ import (
 type bench struct {
 	arena arena
 	plans slab
-	// sub, presence and valid hold the block available while Cut… hands it out.
+	// sub, presence and valid hold the current block while Cut… hands it out.
 	sub, presence, valid []byte
-	// values are those of the block available, last the sizes of the last blocks.
+	// values are those of the current block, last the sizes of the last blocks.
 	values   []byte
 	last     []int
 	lz4      lz4Encoder

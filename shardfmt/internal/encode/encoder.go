@@ -28,7 +28,7 @@ type Encoder struct {
 	eager, measuring bool
 	// light: the library's Zstd is tried on little only; it takes longer than all else.
 	light bool
-	// trialStep is for how many of the blocks that trials count the block available stands.
+	// trialStep is for how many of the blocks that trials count the current block stands.
 	trialStep uint8
 	// cut is the bytes of values cut into blocks so far.
 	cut int

@@ -137,7 +137,7 @@ func (c *Cursor) settle(ctx context.Context) error {
 	return c.enter(ctx, n)
 }
 
-// enter makes a leaf the one available.
+// enter makes a leaf the current one.
 func (c *Cursor) enter(ctx context.Context, n node) (err error) {
 	c.leaf = n
 	c.data, err = c.g.f.data(ctx, c.g.column, n.location, n.end-n.start)

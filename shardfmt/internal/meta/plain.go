@@ -279,7 +279,7 @@ func plainAny(b []byte, v *metapb.AnyValue) bool {
 	return f.done()
 }
 
-// plainTime decodes a value whose only field, the one available, is a time or a span of it.
+// plainTime decodes a value whose only field, the current one, is a time or a span of it.
 func plainTime(f plainFields, v *metapb.AnyValue) bool {
 	if !f.done() {
 		return false

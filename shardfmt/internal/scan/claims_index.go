@@ -12,14 +12,14 @@ import (
 type indexClaim struct {
 	node  *schema.Node
 	index *colstream.RangeIndex
-	// block is the one available, stats what the index states about it, in room, and invalid how many nulls and NaNs it has so far.
+	// block is the current one, stats what the index states about it, in room, and invalid how many nulls and NaNs it has so far.
 	block   int
 	stats   *filter.Stats
 	room    blockStats
 	invalid uint64
 }
 
-// seek makes the block of a position the one available.
+// seek makes the block of a position the current one.
 func (x *indexClaim) seek(at uint64) {
 	if i := int(at / x.index.BlockSize); x.stats == nil || i != x.block {
 		x.block, x.stats, x.invalid = i, x.room.of(x.node, x.index, i), 0
@@ -34,7 +34,7 @@ func (x *indexClaim) end(at, most uint64) uint64 {
 	return min(most, x.index.Range(int(at/x.index.BlockSize)).End)
 }
 
-// reported is how many nulls and NaNs the index gives the block available.
+// reported is how many nulls and NaNs the index gives the current block.
 func (x *indexClaim) said() uint64 {
 	if x.index.Invalid == nil {
 		return 0

@@ -112,7 +112,7 @@ func givenRecord(types *arrow.Schema, columns []arrow.ArrayData, n int, s *strip
 	return b
 }
 
-// list gives a list for the columns of the batch available, in memory that is used again.
+// list gives a list for the columns of the current batch, in memory that is used again.
 func (s *stripe) list(columns int) []arrow.ArrayData {
 	s.data = slices.Grow(s.data[:0], columns)[:columns]
 	return s.data

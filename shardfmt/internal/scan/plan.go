@@ -137,7 +137,7 @@ func (p *plan) rows(i int) colstream.Range {
 type indexed struct {
 	node  *schema.Node
 	index *colstream.RangeIndex
-	stats *blockStats // of the block available
+	stats *blockStats // of the current block
 }
 
 // indexBytes is the most memory that a block of a range index takes once it is decoded: two decimals and a count.

@@ -43,7 +43,7 @@ type stripe struct {
 	usual     int                    // rows of a batch of average size
 	blockRows uint64                 // rows of an average block of the widest column
 	listed    []match                // of inBatches, to be used again
-	data      []arrow.ArrayData      // of the batch available, to be used again,
+	data      []arrow.ArrayData      // of the current batch, to be used again,
 	arrays    []arrow.Array          // and the arrays made of it
 	picked    chosen                 // what is read for it, to be used again
 	only      int                    // of the encodings of each column, see column.Choice
@@ -60,7 +60,7 @@ type stripe struct {
 }
 
 const (
-	// fetchBytes is about how many encoded bytes a window has. There are two at most: the one available and, during the last one
+	// fetchBytes is about how many encoded bytes a window has. There are two at most: the current one and, during the last one
 	// of a stripe, the first of the next stripe. With batchBytes a scan holds 128 MiB, whatever the shard.
 	fetchBytes = 32 << 20
 	// nearBytes is about how many encoded bytes a window has where requests cost next to nothing: they are decoded while they are in

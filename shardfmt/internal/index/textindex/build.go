@@ -29,9 +29,9 @@ type Builder struct {
 	// columns are the postings of each field, stripe by stripe; the last len(fields) are those of the stripe available.
 	columns []*column
 	// visit counts the records that values were added to, one field's after another's. A term whose slot has this number is in the postings of
-	// the record available already.
+	// the current record already.
 	visit uint32
-	// marks and words are those of the value available.
+	// marks and words are those of the current value.
 	marks []uint32
 	words []word
 }
@@ -108,7 +108,7 @@ func (b *Builder) begin(c *column, position uint32) {
 	c.visit = b.visit
 }
 
-// add notes that the record available has the term of a slot.
+// add notes that the current record has the term of a slot.
 func (b *Builder) add(c *column, s *slot) {
 	if s.seen == b.visit {
 		return

@@ -110,7 +110,7 @@ func TestRecordsInTurns(t *testing.T) {
 	}
 }
 
-// When the visits have all been counted, counting starts again, and no term is taken for one of the record available.
+// When the visits have all been counted, counting starts again, and no term is taken for one of the current record.
 func TestVisitsStartAgain(t *testing.T) {
 	b := NewBuilder(CaseInsensitive, []Field{{}})
 	b.visit = mostVisits - 3

@@ -142,8 +142,8 @@ type cursor struct {
 	from   uint64 // the first page that was not read yet
 	entry  int    // of the first leaf
 	cost   int    // of the leaves
-	upper  []byte // the upper-case form of the term available
-	last   []byte // the term available
+	upper  []byte // the upper-case form of the current term
+	last   []byte // the current term
 	begun  bool
 	pages  uint64 // are read together
 
@@ -218,7 +218,7 @@ func (c *cursor) hold(cost int) {
 	c.cost = cost
 }
 
-// copy gives the lists of the entry available to a writer.
+// copy gives the lists of the current entry to a writer.
 func (c *cursor) copy(ctx context.Context, w *writer) error {
 	e := &c.leaves[0].entries[c.entry]
 	for i := range e.lists {
@@ -301,7 +301,7 @@ func (a *ascending) next(v uint64) bool {
 	return ok
 }
 
-// cursors is a heap by the term available: those of an earlier part come first, so that stripes ascend.
+// cursors is a heap by the current term: those of an earlier part come first, so that stripes ascend.
 type cursors []*cursor
 
 func (h cursors) Len() int { return len(h) }

@@ -44,7 +44,7 @@ type Writer struct {
 	schema *arrow.Schema
 	fields []int32 // the ids of those that the columns of a data file belong to
 	m      manifest
-	report arrowtype.Report // but for the data file available
+	report arrowtype.Report // but for the current data file
 	file   *dataFileWriter  // available, or nil
 	closed bool
 }
@@ -129,7 +129,7 @@ func (w *Writer) begin() (err error) {
 	return err
 }
 
-// end completes the data file available.
+// end completes the current data file.
 func (w *Writer) end() error {
 	if err := w.file.commit(); err != nil {
 		return err
