@@ -1,7 +1,6 @@
 package fileio
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -31,12 +30,8 @@ type parquetFile struct {
 	// columns are those that are decoded here, by field, nil where a field is one of rest, which is nil if there is none.
 	columns []*parquetcolumn.Column
 	rest    pqarrow.RecordReader
-	// rows makes readers of columns that turn out to need the library, others are these by field; given counts batches.
-	rows   *pqarrow.FileReader
-	others map[int]pqarrow.RecordReader
-	given  int
-	last   arrow.RecordBatch
-	body   io.Closer
+	last    arrow.RecordBatch
+	body    io.Closer
 	// left is how many rows there are to read, most in a batch.
 	left, batch int64
 	// most bytes that a batch is taken for in the check for too many rows.
@@ -128,7 +123,7 @@ func newParquet(ctx context.Context, r random, o SourceOptions, sent bool) (*par
 		return nil, damaged(err)
 	}
 	types = parquetTypes(types, declared)
-	f := &parquetFile{file: p, body: r, rows: rows, others: map[int]pqarrow.RecordReader{}, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
+	f := &parquetFile{file: p, body: r, batch: int64(o.BatchRows), most: o.MaxMemory, sent: sent}
 	for g := range p.NumRowGroups() {
 		f.left += p.MetaData().RowGroup(g).NumRows()
 	}
@@ -249,14 +244,15 @@ func (f *parquetFile) storedTypes(types *arrow.Schema) *arrow.Schema {
 // library.
 func (f *parquetFile) share(types *arrow.Schema, m *pqarrow.SchemaManifest, coded bool) (rest []int) {
 	f.columns = make([]*parquetcolumn.Column, types.NumFields())
+	o := parquetcolumn.Options{Keep: !f.sent, MaxPage: max(parquet.DefaultMaxUncompressedPageSize, f.most)}
 	taken := map[int]bool{}
 	for i := range f.columns {
 		if i < len(m.Fields) && m.Fields[i].ColIndex >= 0 && len(m.Fields[i].Children) == 0 {
 			if coded {
-				f.columns[i] = parquetcolumn.NewCoded(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+				f.columns[i] = parquetcolumn.NewCoded(f.file, m.Fields[i].ColIndex, types.Field(i).Type, o)
 			}
 			if f.columns[i] == nil {
-				f.columns[i] = parquetcolumn.New(f.file, m.Fields[i].ColIndex, types.Field(i).Type, !f.sent)
+				f.columns[i] = parquetcolumn.New(f.file, m.Fields[i].ColIndex, types.Field(i).Type, o)
 			}
 			taken[m.Fields[i].ColIndex] = f.columns[i] != nil
 		}
@@ -376,7 +372,7 @@ func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, erro
 			}
 			rest = rest[1:]
 		} else {
-			one, err := f.nextOf(i, int(n))
+			one, err := c.Next(int(n))
 			if err != nil {
 				return nil, damaged(err)
 			}
@@ -388,33 +384,7 @@ func (f *parquetFile) join(n int64, rest []arrow.Array) (arrow.RecordBatch, erro
 		}
 		defer columns[i].Release()
 	}
-	f.given++
 	return array.NewRecordBatch(f.stored, columns, n), nil
-}
-
-// nextOf gives the next rows of a column that is decoded here, or of one that needs the library after all: footers of some writers don't list
-// all encodings.
-func (f *parquetFile) nextOf(i, n int) (arrow.Array, error) {
-	c := f.columns[i]
-	if f.others[i] == nil {
-		one, err := c.Next(n)
-		if !errors.Is(err, parquetcolumn.ErrEncoding) || c.Coded() != nil {
-			return one, err
-		}
-		if f.others[i], err = f.rows.GetRecordReader(context.Background(), []int{c.Index()}, nil); err != nil {
-			return nil, err
-		}
-		for range f.given {
-			f.others[i].Next()
-		}
-	}
-	r := f.others[i]
-	if !r.Next() || r.RecordBatch().NumRows() != int64(n) || r.RecordBatch().NumCols() != 1 {
-		return nil, cmp.Or(r.Err(), fmt.Errorf("column %q: other rows than the other columns have", f.types.Field(i).Name))
-	}
-	one := r.RecordBatch().Column(0)
-	one.Retain()
-	return one, nil
 }
 
 func (f *parquetFile) close() error {
@@ -425,9 +395,6 @@ func (f *parquetFile) close() error {
 		if c != nil {
 			c.Close()
 		}
-	}
-	for _, r := range f.others {
-		r.Release()
 	}
 	f.file.Close()
 	return f.body.Close()

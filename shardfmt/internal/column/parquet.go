@@ -140,7 +140,7 @@ func (c *parquetColumn) know(x *externalChunk) (out []colstream.Request, err err
 		known, ok := c.footers.Load(x.file)
 		if !ok {
 			out = append(out, c.footerRequest(x))
-		} else if err := x.describe(known.(*parquetchunk.Footer), c.node); err != nil {
+		} else if err := x.describe(known.(*parquetchunk.Footer), c.node, c.mem); err != nil {
 			return nil, corrupt.Locate(err, x.file, 0)
 		}
 	}
@@ -166,11 +166,11 @@ func (c *parquetColumn) footerRequest(x *externalChunk) colstream.Request {
 }
 
 // describe takes what the footer states about the chunk, which must be what the reference states.
-func (x *externalChunk) describe(f *parquetchunk.Footer, node *schema.Node) (err error) {
+func (x *externalChunk) describe(f *parquetchunk.Footer, node *schema.Node, mem *budget.Account) (err error) {
 	if x.chunk, err = f.Referred(x.ref); err != nil {
 		return err
 	}
-	x.decoder, err = parquetchunk.NewDecoder(x.chunk, node)
+	x.decoder, err = parquetchunk.NewDecoder(x.chunk, node, mem)
 	return err
 }
 
@@ -338,7 +338,7 @@ func (x *externalChunk) decode(r colstream.Range, mem *budget.Account) error {
 		return err
 	}
 	x.last = nil
-	a, err := x.decoder.Decode(x.dict, pages, int(to-from), x.chunk.Pages.Start+base, mem)
+	a, err := x.decoder.Decode(x.dict, pages, int(to-from), x.chunk.Pages.Start+base)
 	if err != nil {
 		return err
 	}

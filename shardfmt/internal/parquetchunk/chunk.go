@@ -32,12 +32,10 @@ type Chunk struct {
 	entries uint64
 	// misflagged: pages may be compressed that are reported not to be.
 	misflagged bool
-	// delta: pages may have values that have to be made plain for the library.
-	delta bool
 }
 
 // InList reports whether the column is below a list or map, so that nothing but the page map reports how many positions it has.
-func (c *Chunk) InList() bool { return c.depth.rep > 0 }
+func (c *Chunk) InList() bool { return c.depth.Rep > 0 }
 
 // Chunk gives a column chunk of a row group.
 func (f *Footer) Chunk(group, column int) (*Chunk, error) {
@@ -61,8 +59,7 @@ func (f *Footer) Chunk(group, column int) (*Chunk, error) {
 		return nil, corrupt.Unsupported(f.body, "column %q is encrypted", c.Path())
 	}
 	out := &Chunk{storage: metapb.ParquetStorageType(m.Type()), codec: m.Compression(), column: c, element: f.elements[column], File: m.FilePath(), depth: depthOf(c),
-		misflagged: m.Compression() != compress.Codecs.Uncompressed && parquetcodec.MayMisflag(f.meta),
-		delta:      parquetcodec.IsDelta(c, m.Encodings())}
+		misflagged: m.Compression() != compress.Codecs.Uncompressed && parquetcodec.MayMisflag(f.meta)}
 	return out, f.place(out, m, f.Rows(group))
 }
 
@@ -142,18 +139,11 @@ func (c *Chunk) disagrees(what, instead string, said, is any) error {
 	return corrupt.At(-1, "column %q: the reference says "+what+", the footer of the Parquet file "+instead, c.column.Path(), said, is)
 }
 
-// guarded makes an error of a panic of a library over foreign bytes.
+// guarded makes an error of a panic of the library that reads footers.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			if x, ok := v.(exceeded); ok {
-				err = x.error
-				return
-			}
 			err = fmt.Errorf("invalid file: %v", v)
-			if parquetcodec.Undecoded(err.Error()) {
-				err = corrupt.Unsupported(0, "an encoding that is not read for the type of the column, which the footer does not list: select other columns, or write the file with other encodings")
-			}
 		}
 	}()
 	return do()

@@ -5,8 +5,8 @@
 //	file       PAR1 … [dictionary page][data page][data page]… … footer, length u32, PAR1
 //	reference         dictionary_range ^ data_pages_range    ^
 //
-// Pages are decoded by Arrow's reader, each run of them as the only pages of a miniature file in memory. Everything
-// that reader allocates is charged to the account of the scan, and its panics are damage of the file.
+// Pages are decoded by package parquetcolumn, each run of them into one array. What that needs is charged to the account of the
+// scan. Footers are read by Arrow's reader, whose panics are damage of the file.
 //
 // Source: docs/format/parquet.md.
 package parquetchunk

@@ -131,7 +131,7 @@ func known(c *pqschema.Column) error {
 	return nil
 }
 
-// leafOf makes a node of its own for a column: a node belongs to one schema. That of a nested column is optional, see flatten.
+// leafOf makes a node of its own for a column: a node belongs to one schema. That of a nested column is optional.
 func leafOf(c *pqschema.Column) (*pqschema.PrimitiveNode, error) {
 	n, ok := c.SchemaNode().(*pqschema.PrimitiveNode)
 	if !ok {

@@ -3,7 +3,13 @@ package parquetcodec
 import (
 	"errors"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet"
 )
+
+func flba(width int, data []byte, most int, take func(uint64) error) ([]byte, error) {
+	return Leaf{Type: parquet.Types.FixedLenByteArray, Width: width}.Plain(parquet.Encodings.DeltaByteArray, data, most, take)
+}
 
 // Values in DELTA_BYTE_ARRAY by hand: lengths that wrap no block, values that are longer or shorter than the type, lengths without values, and
 // more memory than there is.
@@ -16,11 +22,11 @@ func TestPlainOfDelta(t *testing.T) {
 		return out
 	}
 	enough := func(uint64) error { return nil }
-	got, err := PlainOfDelta(values([]byte{8, 1, 3, 0, 0, 1, 0b01}, []byte{8, 1, 3, 4, 1, 1, 0b10}, []byte("abcd")), 3, 2, enough)
+	got, err := flba(2, values([]byte{8, 1, 3, 0, 0, 1, 0b01}, []byte{8, 1, 3, 4, 1, 1, 0b10}, []byte("abcd")), 3, enough)
 	if err != nil || string(got) != "abacad" {
 		t.Errorf("%q %v", got, err)
 	}
-	if got, err := PlainOfDelta(values(same(0, 0), same(0, 0)), 9, 2, enough); err == nil && len(got) > 0 {
+	if got, err := flba(2, values(same(0, 0), same(0, 0)), 9, enough); err == nil && len(got) > 0 {
 		t.Errorf("%q", got)
 	}
 	for name, c := range map[string][]byte{
@@ -29,13 +35,13 @@ func TestPlainOfDelta(t *testing.T) {
 		"other counts": values(same(3, 0), same(2, 2), []byte("abcdef")), "too few bytes": values(same(3, 0), same(3, 2), []byte("abcde")),
 		"no miniblocks": {8, 0, 3, 0, 0, 0}, "a block of 12": {12, 1, 3, 0, 0, 0}, "wide differences": values([]byte{8, 1, 3, 0, 0, 33}, make([]byte, 40)), "nothing": nil,
 	} {
-		if got, err := PlainOfDelta(c, 3, 2, enough); !errors.Is(err, errDelta) {
+		if got, err := flba(2, c, 3, enough); !errors.Is(err, errDelta) {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
 	}
 	small := errors.New("too much")
-	if _, err := PlainOfDelta(values(same(120, 0), same(120, 2)), 1<<30, 1<<20, func(size uint64) error {
-		if size > 1<<20 {
+	if _, err := flba(2, values(same(120, 0), same(120, 2)), 1<<30, func(size uint64) error {
+		if size > 700 {
 			return small
 		}
 		return nil

@@ -2,7 +2,6 @@ package parquetcodec
 
 import (
 	"io"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -19,67 +18,6 @@ import (
 // MayMisflag reports whether the writer of a file may have flagged compressed pages as not compressed.
 func MayMisflag(m *metadata.FileMetaData) bool {
 	return strings.HasPrefix(m.GetCreatedBy(), "parquet-cpp version")
-}
-
-// page is what a page's header states.
-type page struct {
-	header                   int // length
-	compressed, uncompressed int
-	flag                     int // where the header reports that the page is not compressed, -1 if nowhere
-}
-
-// parsePage reads the header at the start of b.
-func parsePage(b []byte) (p page, ok bool) {
-	t := &compact{b: b}
-	p.flag = -1
-	size := func(into *int) error {
-		v, err := t.varint()
-		if err != nil || v&1 != 0 || v>>1 > 1<<31 {
-			return errThrift
-		}
-		*into = int(v >> 1)
-		return nil
-	}
-	err := t.fields(func(id int, kind byte) error {
-		switch {
-		case id == 2 && kind == 5:
-			return size(&p.uncompressed)
-		case id == 3 && kind == 5:
-			return size(&p.compressed)
-		case id == 8 && kind == structKind:
-			return t.fields(func(id int, kind byte) error {
-				if id == 7 && kind == 2 {
-					p.flag = t.field
-				}
-				return t.skip(kind, 0)
-			})
-		}
-		return t.skip(kind, 0)
-	})
-	p.header = t.at
-	return p, err == nil
-}
-
-// lies reports whether the page is compressed though its header denies it.
-func (p page) lies() bool { return p.flag >= 0 && p.compressed != p.uncompressed }
-
-// FixFlags gives pages with the right flags: the same bytes where there is nothing to change.
-func FixFlags(pages []byte) []byte {
-	out := pages
-	for at := 0; at < len(pages); {
-		p, ok := parsePage(pages[at:])
-		if !ok {
-			break
-		}
-		if p.lies() {
-			if &out[0] == &pages[0] {
-				out = slices.Clone(pages)
-			}
-			out[at+p.flag] = out[at+p.flag]&0xF0 | 1
-		}
-		at += p.header + p.compressed
-	}
-	return out
 }
 
 // flagFixer reads a file with the right flags of its pages.
@@ -103,7 +41,7 @@ type flag struct {
 	is byte
 }
 
-// NewFlagFixer is FixFlags for a file that is read piece by piece.
+// NewFlagFixer gives a file with the right flags of its pages, which is read piece by piece.
 func NewFlagFixer(r io.ReaderAt, m *metadata.FileMetaData) io.ReaderAt {
 	out := &flagFixer{ReaderAt: r}
 	for g := range m.RowGroups {
@@ -152,16 +90,15 @@ func (f *flagFixer) ReadAt(b []byte, off int64) (int, error) {
 
 // walk takes the header of the next page of a chunk, which may be in b, read at off.
 func (f *flagFixer) walk(c *walked, b []byte, off uint64) {
-	var p page
-	ok := false
+	p, err := Page{}, errPage
 	if c.next >= off {
-		p, ok = parsePage(b[c.next-off:])
+		p, err = ParsePage(b[c.next-off:])
 	}
-	if !ok { // in part or not at all
+	if err != nil { // in part or not at all
 		const most = 64 << 10
 		head := make([]byte, min(most, c.End-c.next))
 		n, _ := f.ReaderAt.ReadAt(head, int64(c.next))
-		if p, ok = parsePage(head[:n]); !ok {
+		if p, err = ParsePage(head[:n]); err != nil {
 			c.next = c.End
 			return
 		}
@@ -171,5 +108,5 @@ func (f *flagFixer) walk(c *walked, b []byte, off uint64) {
 		at := c.next + uint64(p.flag)
 		c.flags = append(c.flags, flag{at, b[at-off]&0xF0 | 1})
 	}
-	c.next += uint64(p.header) + uint64(p.compressed)
+	c.next += uint64(p.Size())
 }

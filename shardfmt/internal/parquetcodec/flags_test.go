@@ -18,8 +18,8 @@ import (
 // misflag clears the flags of the compressed pages of a file whose chunks follow each other, and counts them.
 func misflag(b []byte, end int) (flags int) {
 	for at := 4; at < end; {
-		p, ok := parsePage(b[at:])
-		if !ok {
+		p, err := ParsePage(b[at:])
+		if err != nil {
 			return flags
 		}
 		t := &compact{b: b[at:]}
@@ -35,7 +35,7 @@ func misflag(b []byte, end int) (flags int) {
 				return t.skip(kind, 0)
 			})
 		})
-		at += p.header + p.compressed
+		at += p.Size()
 	}
 	return flags
 }
@@ -80,15 +80,6 @@ func TestFlagsOfCompressedPages(t *testing.T) {
 			t.Errorf("buffers of %d: %v", buffer, err)
 		} else if !array.TableEqual(got, want) {
 			t.Errorf("buffers of %d: other rows", buffer)
-		}
-	}
-}
-
-// Pages that have right flags, and bytes that are not pages, stay as they are.
-func TestFixFlagsLeaves(t *testing.T) {
-	for _, b := range [][]byte{nil, {0}, []byte("PAR1 no pages at all"), bytes.Repeat([]byte{0x15}, 100), bytes.Repeat([]byte{0xFF}, 100)} {
-		if got := FixFlags(b); !bytes.Equal(got, b) {
-			t.Errorf("%x became %x", b, got)
 		}
 	}
 }

@@ -59,6 +59,8 @@ func knownType(id int) bool { return id >= 1 && id <= 18 && id != 9 }
 
 // Kinds of Thrift's compact protocol.
 const (
+	falseKind  = 2
+	i32Kind    = 5
 	listKind   = 9
 	setKind    = 10
 	structKind = 12
@@ -90,6 +92,16 @@ func (t *compact) varint() (uint64, error) {
 	}
 	t.at += n
 	return v, nil
+}
+
+// number reads a number of 32 bits that is not negative.
+func (t *compact) number(into *int) error {
+	v, err := t.varint()
+	if err != nil || v&1 != 0 || v>>1 >= 1<<31 {
+		return errThrift
+	}
+	*into = int(v >> 1)
+	return nil
 }
 
 // fields calls do with each field of a structure, which passes over its value.

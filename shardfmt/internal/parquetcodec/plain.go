@@ -15,7 +15,7 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 )
 
-// A chunk of FIXED_LEN_BYTE_ARRAY with pages in DELTA_BYTE_ARRAY is read from behind the end of its file: there it has the same pages, plain and
+// A chunk of FIXED_LEN_BYTE_ARRAY below a list or struct with pages in DELTA_BYTE_ARRAY is read from behind the end of its file: there it has the same pages, plain and
 // not compressed. Where each of them begins is known when those before it are made, so a chunk has more space there than it needs.
 const (
 	plainStart = 1 << 44
@@ -30,9 +30,10 @@ var (
 	errPlainRoom   = corrupt.Unsupported(-1, "a column in the encoding DELTA_BYTE_ARRAY of more than 256 GiB in one row group, or more than 16777216 of them: write smaller row groups")
 )
 
-// IsDelta reports whether a column has chunks whose values PlainOfDelta decodes, by their encodings.
-func IsDelta(c *pqschema.Column, encodings []parquet.Encoding) bool {
-	return c.PhysicalType() == parquet.Types.FixedLenByteArray && c.TypeLength() > 0 && slices.Contains(encodings, parquet.Encodings.DeltaByteArray)
+// isDelta reports whether a column has chunks that have to be made plain, by their encodings: flat ones are decoded here.
+func isDelta(c *pqschema.Column, encodings []parquet.Encoding) bool {
+	nested := c.MaxRepetitionLevel() > 0 || len(c.ColumnPath()) > 1
+	return nested && c.PhysicalType() == parquet.Types.FixedLenByteArray && c.TypeLength() > 0 && slices.Contains(encodings, parquet.Encodings.DeltaByteArray)
 }
 
 // plainFile is a file with plain chunks behind its end.
@@ -58,7 +59,7 @@ type plainChunk struct {
 func eachDelta(m *metadata.FileMetaData, do func(group, column int)) {
 	for g := range m.RowGroups {
 		for i := range min(m.Schema.NumColumns(), len(m.RowGroups[g].Columns)) {
-			if c, err := m.RowGroup(g).ColumnChunk(i); err == nil && c.CryptoMetadata() == nil && IsDelta(m.Schema.Column(i), c.Encodings()) {
+			if c, err := m.RowGroup(g).ColumnChunk(i); err == nil && c.CryptoMetadata() == nil && isDelta(m.Schema.Column(i), c.Encodings()) {
 				do(g, i)
 			}
 		}
@@ -146,7 +147,8 @@ func (c *plainChunk) plain(p file.Page) ([]byte, error) {
 	}
 	n, encoding, values := int(p.NumValues()), int(p.Encoding()), p.Data()[levels:]
 	if parquet.Encoding(encoding) == parquet.Encodings.DeltaByteArray {
-		if values, err = PlainOfDelta(values, n, c.column.TypeLength(), c.bound); err != nil {
+		leaf := Leaf{Type: c.column.PhysicalType(), Width: c.column.TypeLength()}
+		if values, err = leaf.Plain(parquet.Encodings.DeltaByteArray, values, n, Bound(c.limit)); err != nil {
 			return nil, err
 		}
 		encoding = int(parquet.Encodings.Plain)
@@ -183,10 +185,12 @@ func (c *plainChunk) levels(p file.Page) (size int, err error) {
 	return size, nil
 }
 
-// bound refuses a page that is larger than pages may be.
-func (c *plainChunk) bound(size uint64) error {
-	if size > uint64(c.limit) {
-		return corrupt.Unsupported(-1, "a page of %d bytes: at most %d are read at once; raise the limit with --max-memory", size, c.limit)
+// Bound refuses a page that is larger than pages may be.
+func Bound(limit int64) func(size uint64) error {
+	return func(size uint64) error {
+		if size > uint64(limit) {
+			return corrupt.Unsupported(-1, "a page of %d bytes: at most %d are read at once; raise the limit with --max-memory", size, limit)
+		}
+		return nil
 	}
-	return nil
 }

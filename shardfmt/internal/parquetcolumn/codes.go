@@ -23,12 +23,12 @@ const (
 // NewCoded gives a column of decimals, texts or byte strings as arrays of codes, of 16 bits, in dictionaries of a type, at most
 // MaxCodedRows at once, and one of INT96 as these are stored. It is nil for other types, where New is, and where the footer doesn't state about all chunks that their dictionaries are short.
 // An entry may come several times, and be of no row.
-func NewCoded(f *file.Reader, index int, to arrow.DataType, keep bool) *Column {
+func NewCoded(f *file.Reader, index int, to arrow.DataType, o Options) *Column {
 	switch to.ID() {
 	case arrow.DECIMAL128, arrow.STRING, arrow.BINARY, arrow.LARGE_STRING, arrow.LARGE_BINARY:
 	case arrow.TIMESTAMP:
 		if f.MetaData().Schema.Column(index).PhysicalType() == parquet.Types.Int96 {
-			return New(f, index, arrowtype.Int96, keep)
+			return New(f, index, arrowtype.Int96, o)
 		}
 		return nil
 	default:
@@ -37,7 +37,7 @@ func NewCoded(f *file.Reader, index int, to arrow.DataType, keep bool) *Column {
 	if !shortDictionaries(f, index) {
 		return nil
 	}
-	c := New(f, index, to, keep)
+	c := New(f, index, to, o)
 	if c == nil {
 		return nil
 	}
@@ -82,9 +82,12 @@ type codes struct {
 	shared int
 }
 
-func (c *codes) reset(n int, keep bool) {
-	c.fixed.reset(n, keep)
+func (c *codes) reset(n int, keep bool) error {
+	if err := c.fixed.reset(n, keep); err != nil {
+		return err
+	}
 	c.parts, c.n, c.shared, c.first = nil, 0, n/2, -1
+	return nil
 }
 
 func (c *codes) dictionary(data []byte, n int) error {
@@ -92,7 +95,9 @@ func (c *codes) dictionary(data []byte, n int) error {
 	if err := c.entry.dictionary(data, n); err != nil {
 		return err
 	}
-	c.entry.reset(n, true)
+	if err := c.entry.reset(n, true); err != nil {
+		return err
+	}
 	if _, err := c.entry.plain(data, n); err != nil {
 		return err
 	}
@@ -107,7 +112,9 @@ func (c *codes) plain(data []byte, n int) ([]byte, error) {
 	if len(c.out)+n > MaxCodedRows {
 		return nil, errCodedRows
 	}
-	c.entry.reset(n, true)
+	if err := c.entry.reset(n, true); err != nil {
+		return nil, err
+	}
 	rest, err := c.entry.plain(data, n)
 	if err != nil {
 		return nil, err
@@ -139,7 +146,9 @@ func (c *codes) coded(numbers []uint32) error {
 		return errCodedRows
 	}
 	if c.first < 0 && c.size > c.shared {
-		c.entry.reset(len(numbers), true)
+		if err := c.entry.reset(len(numbers), true); err != nil {
+			return err
+		}
 		if err := c.entry.coded(numbers); err != nil {
 			return err
 		}
@@ -174,7 +183,9 @@ func (c *codes) array(nulls int, validity *memory.Buffer) (arrow.Array, error) {
 func (c *codes) entries() (arrow.Array, error) {
 	switch len(c.parts) {
 	case 0: // all rows are null
-		c.entry.reset(0, true)
+		if err := c.entry.reset(0, true); err != nil {
+			return nil, err
+		}
 		return c.entry.array(0, nil)
 	case 1:
 		return c.parts[0], nil

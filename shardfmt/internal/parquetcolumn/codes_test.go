@@ -35,7 +35,7 @@ func TestCodesAsArrow(t *testing.T) {
 		}
 		f := open(b)
 		for i, kind := range codedKinds {
-			c := parquetcolumn.NewCoded(f, i, kind, r.IntN(2) == 0)
+			c := parquetcolumn.NewCoded(f, i, kind, parquetcolumn.Options{Keep: r.IntN(2) == 0})
 			if c == nil {
 				plain++
 				continue
@@ -98,7 +98,7 @@ func TestCodesShareDictionary(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 5))
 	s := shape{rows: 3000, distinct: 40, group: 1500}
 	f := open(s.write(t, r, []arrow.DataType{arrow.BinaryTypes.String}))
-	c := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, false)
+	c := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, parquetcolumn.Options{})
 	seen := map[arrow.ArrayData]int{}
 	for range 30 {
 		a, err := c.Next(100)
@@ -145,7 +145,7 @@ func TestCodesBeyond(t *testing.T) {
 }
 
 func readCodes(f *file.Reader, rows int) error {
-	c := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, true)
+	c := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, parquetcolumn.Options{Keep: true})
 	for range rows / 10 {
 		if _, err := c.Next(10); err != nil {
 			return err
@@ -158,10 +158,10 @@ func readCodes(f *file.Reader, rows int) error {
 func TestCodesOfTooManyRows(t *testing.T) {
 	s := shape{rows: parquetcolumn.MaxCodedRows + 1, distinct: 3, group: 1 << 20}
 	f := open(s.write(t, rand.New(rand.NewPCG(1, 7)), []arrow.DataType{arrow.BinaryTypes.String}))
-	if _, err := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, true).Next(s.rows); err == nil {
+	if _, err := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, parquetcolumn.Options{Keep: true}).Next(s.rows); err == nil {
 		t.Error("no error")
 	}
-	if _, err := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, true).Next(s.rows - 1); err != nil {
+	if _, err := parquetcolumn.NewCoded(f, 0, arrow.BinaryTypes.String, parquetcolumn.Options{Keep: true}).Next(s.rows - 1); err != nil {
 		t.Error(err)
 	}
 }

@@ -177,7 +177,7 @@ func TestAsArrow(t *testing.T) {
 // compare reads a column in batches of random lengths. What was kept stays as it was.
 func compare(r *rand.Rand, f *file.Reader, i int, want arrow.Array) error {
 	keep := r.IntN(2) == 0
-	c := parquetcolumn.New(f, i, want.DataType(), keep)
+	c := parquetcolumn.New(f, i, want.DataType(), parquetcolumn.Options{Keep: keep, MaxPage: 1 << 26})
 	if c == nil {
 		return fmt.Errorf("it isn't decoded here")
 	}
@@ -206,26 +206,22 @@ func compare(r *rand.Rand, f *file.Reader, i int, want arrow.Array) error {
 	return nil
 }
 
-// TestOthers leaves to Arrow's reader what isn't common.
+// TestOthers leaves to Arrow's reader what isn't decoded here: types that a column is not of, and nested columns.
 func TestOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	s := shape{rows: 10, distinct: 3, options: []parquet.WriterProperty{
-		parquet.WithDictionaryDefault(false), parquet.WithEncodingFor("0 int64", parquet.Encodings.DeltaBinaryPacked),
-		parquet.WithEncodingFor("1 utf8", parquet.Encodings.DeltaByteArray)}, group: 10}
-	b := s.write(t, r, []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int32})
-	f, err := file.NewParquetReader(bytes.NewReader(b))
+	s := shape{rows: 10, distinct: 3, group: 10}
+	f, err := file.NewParquetReader(bytes.NewReader(s.write(t, r, []arrow.DataType{arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, kind := range []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String} {
-		if parquetcolumn.New(f, i, kind, true) != nil {
-			t.Errorf("column %d is encoded by differences", i)
-		}
-	}
-	for _, kind := range []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Float32, arrow.BinaryTypes.String, arrow.Null} {
-		if parquetcolumn.New(f, 2, kind, true) != nil {
+	for _, kind := range []arrow.DataType{arrow.PrimitiveTypes.Int64, arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Float32, arrow.BinaryTypes.String, arrow.Null,
+		arrow.FixedWidthTypes.Float16, &arrow.Decimal256Type{Precision: 9}, arrow.ListOf(arrow.PrimitiveTypes.Int32)} {
+		if parquetcolumn.New(f, 0, kind, parquetcolumn.Options{}) != nil {
 			t.Errorf("an INT32 isn't read as %v", kind)
 		}
+	}
+	if parquetcolumn.New(f, 1, arrow.PrimitiveTypes.Int8, parquetcolumn.Options{}) != nil {
+		t.Error("an INT64 isn't read as an Int8")
 	}
 }
 
@@ -239,7 +235,7 @@ func TestReused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := parquetcolumn.New(f, 0, kind, false)
+		c := parquetcolumn.New(f, 0, kind, parquetcolumn.Options{})
 		next := func() {
 			if _, err := c.Next(1000); err != nil {
 				t.Fatal(err)
@@ -297,11 +293,11 @@ func readAs(t testing.TB, f *file.Reader, i int, kind arrow.DataType, step int) 
 	readBy(t, parquetcolumn.NewCoded, f, i, kind, step)
 }
 
-func readBy(t testing.TB, open func(*file.Reader, int, arrow.DataType, bool) *parquetcolumn.Column, f *file.Reader, i int, kind arrow.DataType, step int) {
+func readBy(t testing.TB, open func(*file.Reader, int, arrow.DataType, parquetcolumn.Options) *parquetcolumn.Column, f *file.Reader, i int, kind arrow.DataType, step int) {
 	var c *parquetcolumn.Column
 	func() {
 		defer func() { _ = recover() }() // of the library, over a footer
-		c = open(f, i, kind, true)
+		c = open(f, i, kind, parquetcolumn.Options{Keep: true, MaxPage: 1 << 20})
 	}()
 	if c == nil {
 		return

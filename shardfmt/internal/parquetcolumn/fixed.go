@@ -3,12 +3,11 @@ package parquetcolumn
 import (
 	"encoding/binary"
 	"errors"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
 )
 
 var errCode = errors.New("a code beyond the dictionary")
@@ -16,7 +15,7 @@ var errCode = errors.New("a code beyond the dictionary")
 // values collects the values of a batch: those that a page has, one behind the other, then spread where nulls are among them.
 type values interface {
 	// reset begins a batch of n rows, in the memory of the last one if that isn't to be kept.
-	reset(n int, keep bool)
+	reset(n int, keep bool) error
 	// dictionary takes the n plain values that codes stand for; data stays as it is until the next one.
 	dictionary(data []byte, n int) error
 	// plain adds the first n values of data, and gives what is behind them.
@@ -36,15 +35,20 @@ type fixed[T any] struct {
 	width  int
 	decode func(dst []T, src []byte)
 	raw    func([]T) []byte
+	mem    *charged
 
 	dict, out []T
 }
 
-func (f *fixed[T]) reset(n int, keep bool) {
+func (f *fixed[T]) reset(n int, keep bool) error {
 	if keep || cap(f.out) < n {
+		if err := f.mem.take(uint64(n) * uint64(unsafe.Sizeof(*new(T)))); err != nil {
+			return err
+		}
 		f.out = make([]T, 0, n)
 	}
 	f.out = f.out[:0]
+	return nil
 }
 
 func (f *fixed[T]) dictionary(data []byte, n int) error {
@@ -52,6 +56,9 @@ func (f *fixed[T]) dictionary(data []byte, n int) error {
 		return errShort
 	}
 	if cap(f.dict) < n {
+		if err := f.mem.hold(uint64(n) * uint64(unsafe.Sizeof(*new(T)))); err != nil {
+			return err
+		}
 		f.dict = make([]T, n)
 	}
 	f.dict = f.dict[:n]
@@ -125,79 +132,25 @@ func words64(dst []uint64, src []byte) {
 	}
 }
 
-// int96 is a value of 96 bits as a page has it.
-type int96 [parquet.Int96SizeBytes]byte
+func bytes8(dst, src []byte) { copy(dst, src) }
 
-func words96(dst []int96, src []byte) {
-	for i := range dst {
-		dst[i] = int96(src[i*parquet.Int96SizeBytes:])
-	}
-}
-
-// bytes96 gives the bytes of values, which are those of an array of a fixed width.
-func bytes96(values []int96) []byte {
-	out := make([]byte, 0, len(values)*parquet.Int96SizeBytes)
-	for _, v := range values {
-		out = append(out, v[:]...)
+// packed gives bits, one for each byte that is not 0.
+func packed(values []uint8) []byte {
+	out := make([]byte, (len(values)+7)/8)
+	for i, v := range values {
+		out[i/8] |= min(v, 1) << (i % 8)
 	}
 	return out
 }
 
-func decimals32(dst []decimal128.Num, src []byte) {
+func words8(dst []uint8, src []byte) {
 	for i := range dst {
-		dst[i] = decimal128.FromI64(int64(int32(binary.LittleEndian.Uint32(src[4*i:]))))
+		dst[i] = src[4*i]
 	}
 }
 
-func decimals64(dst []decimal128.Num, src []byte) {
+func words16(dst []uint16, src []byte) {
 	for i := range dst {
-		dst[i] = decimal128.FromI64(int64(binary.LittleEndian.Uint64(src[8*i:])))
+		dst[i] = binary.LittleEndian.Uint16(src[4*i:])
 	}
-}
-
-// decimalsFrom collects decimals of a physical type; width is the size of those of a fixed length, in bytes.
-func decimalsFrom(from parquet.Type, width int, to arrow.DataType) values {
-	f := &fixed[decimal128.Num]{kind: to, raw: arrow.Decimal128Traits.CastToBytes}
-	switch {
-	case from == parquet.Types.Int32:
-		f.width, f.decode = 4, decimals32
-	case from == parquet.Types.Int64:
-		f.width, f.decode = 8, decimals64
-	case from == parquet.Types.FixedLenByteArray && width > 0 && width <= 16:
-		f.width, f.decode = width, decimalsOf(width)
-	default:
-		return nil
-	}
-	return f
-}
-
-// decimalsOf reads decimals of width bytes, at most 16, the highest first.
-func decimalsOf(width int) func(dst []decimal128.Num, src []byte) {
-	if width > 8 {
-		return func(dst []decimal128.Num, src []byte) {
-			for i := range dst {
-				v := src[i*width : (i+1)*width]
-				dst[i] = decimal128.New(signed(v[:width-8]), binary.BigEndian.Uint64(v[width-8:]))
-			}
-		}
-	}
-	return func(dst []decimal128.Num, src []byte) {
-		i, unused := 0, 64-8*width
-		for ; i < len(dst) && i*width+8 <= len(src); i++ {
-			dst[i] = decimal128.FromI64(int64(binary.BigEndian.Uint64(src[i*width:])) >> unused)
-		}
-		for ; i < len(dst); i++ {
-			dst[i] = decimal128.FromI64(signed(src[i*width : (i+1)*width]))
-		}
-	}
-}
-
-// signed reads a number of at most 8 bytes, the highest first.
-func signed(b []byte) int64 {
-	n := uint64(0)
-	for _, c := range b {
-		n = n<<8 | uint64(c)
-	}
-	unused := 64 - 8*len(b)
-	return int64(n<<unused) >> unused
 }

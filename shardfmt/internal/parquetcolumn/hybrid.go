@@ -3,7 +3,6 @@ package parquetcolumn
 import (
 	"encoding/binary"
 	"errors"
-	"math/bits"
 )
 
 var errShort = errors.New("a page ends within its values")
@@ -136,25 +135,4 @@ func unpack(dst []uint32, src []byte, bit, width int) {
 		dst[i] = uint32(binary.LittleEndian.Uint64(word[:]) >> (bit & 7) & mask)
 		bit += width
 	}
-}
-
-// Levels reads repetition or definition levels of up to most; there are no bytes of them where most is 0.
-func Levels(dst []uint32, data []byte, most uint32) error {
-	if most == 0 {
-		clear(dst)
-		return nil
-	}
-	h, err := newHybrid(data, bits.Len32(most))
-	if err != nil {
-		return err
-	}
-	if err := h.fill(dst); err != nil {
-		return err
-	}
-	for _, level := range dst {
-		if level > most {
-			return errors.New("a level above the highest")
-		}
-	}
-	return nil
 }

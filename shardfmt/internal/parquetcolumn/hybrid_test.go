@@ -8,11 +8,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
 
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/parquetcodec"
 )
 
 func TestHybrid(t *testing.T) {
@@ -106,15 +105,19 @@ func FuzzPage(f *testing.F) {
 			{parquet.Types.ByteArray, 0, arrow.BinaryTypes.LargeBinary}, {parquet.Types.FixedLenByteArray, 16, &arrow.Decimal128Type{Precision: 38}}}
 		k := types[int(kind)%len(types)]
 		rows, step = rows&0xFFFF, 1+step&0xFFF
-		c := &Column{nullable: nullable, keep: true, values: valuesOf(k.from, k.width, k.to), rows: int64(rows)}
+		depth, leaf := Depth{}, parquetcodec.Leaf{Type: k.from, Width: k.width}
+		if nullable {
+			depth.Def = 1
+		}
+		c := &Column{keep: true, reader: reader{leaf: leaf, depth: depth, values: valuesOf(leaf, k.to, nil), take: parquetcodec.Bound(1 << 20)}}
 		encoding := parquet.Encodings.Plain
 		if coded {
-			if encoding = parquet.Encodings.RLEDict; c.dictionary(file.NewDictionaryPage(memory.NewBufferBytes(dict), int32(n&0x7FFFFFFF), parquet.Encodings.Plain)) != nil {
+			if encoding = parquet.Encodings.RLEDict; c.dictionary(&parquetcodec.Page{Values: n & 0x7FFFFFFF, Data: dict}) != nil {
 				return
 			}
 		}
-		page := file.NewDataPageV1(memory.NewBufferBytes(data), int32(rows), encoding, parquet.Encodings.RLE, parquet.Encodings.RLE, int32(len(data)))
-		if c.begin1(page) != nil {
+		page := &parquetcodec.Page{Kind: parquetcodec.DataPage, Values: rows, Encoding: encoding, DefEncoding: parquet.Encodings.RLE, Data: data}
+		if c.begin(page) != nil {
 			return
 		}
 		for c.left >= step {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -17,6 +18,7 @@ var errTexts = corrupt.Unsupported(-1, "more than 2 GiB of values in a column of
 type texts[O int32 | int64] struct {
 	kind arrow.DataType
 	raw  func([]O) []byte
+	mem  *charged
 
 	// dict are the texts of the dictionary, as its page has them, of which each is [from, to).
 	dict     []byte
@@ -26,17 +28,41 @@ type texts[O int32 | int64] struct {
 	data []byte
 }
 
-func (t *texts[O]) reset(n int, keep bool) {
+func (t *texts[O]) reset(n int, keep bool) error {
 	if keep || cap(t.ends) < n+1 {
+		if err := t.mem.take(uint64(n+1)*uint64(unsafe.Sizeof(O(0))) + uint64(cap(t.data))); err != nil {
+			return err
+		}
 		t.ends = make([]O, 0, n+1)
 		t.data = make([]byte, 0, cap(t.data))
 	}
 	t.ends, t.data = append(t.ends[:0], 0), t.data[:0]
+	return nil
+}
+
+// reserve has space for n bytes more.
+func (t *texts[O]) reserve(n int) error {
+	need := len(t.data) + n
+	if need <= cap(t.data) {
+		return nil
+	}
+	need = max(need, cap(t.data)+cap(t.data)/4+shortText)
+	if err := t.mem.take(uint64(need - cap(t.data))); err != nil {
+		return err
+	}
+	t.data = append(make([]byte, 0, need), t.data...)
+	return nil
 }
 
 func (t *texts[O]) dictionary(data []byte, n int) error {
 	if len(data)/4 < n {
 		return errShort
+	}
+	if n > cap(t.from) {
+		if err := t.mem.hold(8 * uint64(n)); err != nil {
+			return err
+		}
+		t.from, t.to = make([]uint32, 0, n), make([]uint32, 0, n)
 	}
 	t.dict, t.from, t.to = data, t.from[:0], t.to[:0]
 	for at := 0; n > 0; n-- {
@@ -69,6 +95,9 @@ func (t *texts[O]) plain(data []byte, n int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := t.reserve(size); err != nil {
+			return nil, err
+		}
 		t.data = append(t.data, data[4:4+size]...)
 		t.ends = append(t.ends, O(len(t.data)))
 		data = data[4+size:]
@@ -91,7 +120,10 @@ func (t *texts[O]) coded(codes []uint32) error {
 		return errTexts
 	}
 	at, first := len(t.data), len(t.ends)
-	data := slices.Grow(t.data, size-at+shortText)[:size+shortText]
+	if err := t.reserve(size - at + shortText); err != nil {
+		return err
+	}
+	data := t.data[:size+shortText]
 	ends := slices.Grow(t.ends, len(codes))[:first+len(codes)]
 	for i, c := range codes {
 		text := t.dict[from[c]:]

@@ -115,7 +115,7 @@ func (b *build) chunk(ctx context.Context, r *reading, g group, p path) (m colum
 	if _, err := b.store.ReadRange(ctx, url, int64(c.Dictionary.Start), data); err != nil {
 		return m, err
 	}
-	if err := c.FindDictionary(data, mem); err != nil {
+	if err := c.FindDictionary(data); err != nil {
 		return m, corrupt.Locate(b.large(err, node, g, c), url, 0)
 	}
 	c.SetRanges(ref)
@@ -202,10 +202,11 @@ func (r *reading) values(c *parquetchunk.Chunk, dict, pages, pageMap []byte) err
 	if err != nil {
 		return err
 	}
-	d, err := parquetchunk.NewDecoder(c, r.node)
+	d, err := parquetchunk.NewDecoder(c, r.node, r.mem)
 	if err != nil {
 		return err
 	}
+	defer d.Close()
 	for first := 0; first < m.Blocks(); {
 		from, start := position(m, first)
 		end := first + 1
@@ -218,7 +219,7 @@ func (r *reading) values(c *parquetchunk.Chunk, dict, pages, pageMap []byte) err
 		}
 		to, stop := position(m, end)
 		r.mem.NextBatch(true)
-		a, err := d.Decode(dict, pages[start:stop], int(to-from), c.Pages.Start+start, r.mem)
+		a, err := d.Decode(dict, pages[start:stop], int(to-from), c.Pages.Start+start)
 		if err != nil {
 			return err
 		}
