@@ -2,6 +2,39 @@ package layer
 
 import "testing"
 
+// shape is the tree that values of one size make, by the arithmetic of the text that proposed the format: keys in the
+// index twice, and nothing counted but keys.
+type shape struct {
+	// ValuesPerBlock and ChildrenPerBlock are how many values a data block and how many children an index block holds.
+	ValuesPerBlock, ChildrenPerBlock int64
+	// Height is the number of index levels above the data blocks.
+	Height int
+	// Covered is how many values one index block of each level covers, the lowest level first.
+	Covered []int64
+	// IndexBytes of all levels.
+	IndexBytes int64
+}
+
+// estimate reports the shape of a file of so many bytes of values, each of valueBytes.
+func estimate(totalBytes, valueBytes int64, o WriteOptions) shape {
+	o = o.withDefaults()
+	s := shape{
+		ValuesPerBlock:   max(int64(o.MinBranch), int64(o.MinDataBlock)/valueBytes),
+		ChildrenPerBlock: max(int64(o.MinBranch), int64(o.MinIndexBlock)/(2*valueBytes)),
+	}
+	indexBlock := max(int64(o.MinIndexBlock), s.ChildrenPerBlock*2*valueBytes)
+	values := totalBytes / valueBytes
+	blocks, covered := (values+s.ValuesPerBlock-1)/s.ValuesPerBlock, s.ValuesPerBlock
+	for blocks > 1 {
+		blocks = (blocks + s.ChildrenPerBlock - 1) / s.ChildrenPerBlock
+		covered *= s.ChildrenPerBlock
+		s.Height++
+		s.Covered = append(s.Covered, covered)
+		s.IndexBytes += blocks * indexBlock
+	}
+	return s
+}
+
 // The tables of the text that proposed the format: the shape of 1 TB by the size of its values, for its choices of block
 // sizes and branching.
 func TestShapes(t *testing.T) {
@@ -22,7 +55,7 @@ func TestShapes(t *testing.T) {
 		{32, 8192, 8192, []row{{32, 256, 128, 4, 32 << 10, 536870912, 8.1}, {64, 128, 64, 5, 8 << 10, 2 << 30, 16}, {128, 64, 32, 6, 2 << 10, 2 << 30, 33}, {1 << 10, 32, 32, 5, 1 << 10, 32 << 20, 66}, {64 << 10, 32, 32, 4, 1 << 10, 1 << 20, 66}}},
 	} {
 		for _, want := range table.rows {
-			s := Estimate(terabyte, want.value, WriteOptions{MinBranch: table.branch, MinDataBlock: table.data, MinIndexBlock: table.index})
+			s := estimate(terabyte, want.value, WriteOptions{MinBranch: table.branch, MinDataBlock: table.data, MinIndexBlock: table.index})
 			gigabytes := float64(s.IndexBytes) / (1 << 30)
 			if s.ValuesPerBlock != want.values || s.ChildrenPerBlock != want.children || s.Height != want.height || s.Covered[0] != want.l1 ||
 				s.Covered[s.Height-2] != want.top || gigabytes < want.gigabytes-1 || gigabytes > want.gigabytes+1 {
@@ -31,7 +64,7 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	for value := int64(16); value <= 64<<10; value *= 2 {
-		if s := Estimate(terabyte, value, WriteOptions{}); s.Height > 6 {
+		if s := estimate(terabyte, value, WriteOptions{}); s.Height > 6 {
 			t.Errorf("values of %d bytes: %d levels", value, s.Height)
 		}
 	}
@@ -53,7 +86,7 @@ func TestShapeOfAFile(t *testing.T) {
 		}
 		node = node.child(x, 0)
 	}
-	if s := Estimate(n*8, 8, o); depth < s.Height || depth > s.Height+1 {
+	if s := estimate(n*8, 8, o); depth < s.Height || depth > s.Height+1 {
 		t.Errorf("%d index levels, estimated %d", depth, s.Height)
 	}
 }
