@@ -215,3 +215,141 @@ func checkFreeName(fields []iceberg.NestedField, name string) error {
 	}
 	return nil
 }
+
+// AddColumns adds the fields of s that the table lacks, by name, as nullable columns at its end, and members that its structs lack,
+// those in lists and maps among them, at the end of these. Shards written before have nulls there. Fields that a column of the
+// same name has no space for, as members of a number, are not added.
+func (t *Table) AddColumns(ctx context.Context, s *schema.Schema) error {
+	return t.alter(ctx, func(a *alteration) error {
+		last := t.ice.Metadata().LastColumnID()
+		for _, m := range t.missingFields(s) {
+			more, notes, err := manifest.ToIceberg(&schema.Schema{Fields: []*schema.Node{m.field}}, last)
+			if err != nil {
+				return fmt.Errorf("%w: %w", ErrInvalid, err)
+			}
+			last = more.HighestFieldID()
+			maps.Copy(a.notes, notes)
+			if m.parent == 0 {
+				a.fields = append(a.fields, more.Fields()...)
+				continue
+			}
+			err = a.field(m.parent, func(f *iceberg.NestedField) error {
+				of, ok := f.Type.(*iceberg.StructType)
+				if !ok {
+					return fmt.Errorf("%w: field %q is of type %s: members are added to structs", ErrInvalid, f.Name, f.Type)
+				}
+				f.Type = &iceberg.StructType{FieldList: append(slices.Clone(of.FieldList), more.Fields()...)}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// missingField is a field that the table lacks, and the field id of the struct that it is a member of, 0 for a column.
+type missingField struct {
+	field  *schema.Node
+	parent int
+}
+
+func (t *Table) missingFields(s *schema.Schema) (out []missingField) {
+	ids := t.schema.ByName(s)
+	basics := map[int]schema.Basic{}
+	t.schema.Shard.Walk(func(_ string, n *schema.Node) bool {
+		basics[t.schema.IDs[n.ID]] = n.Basic
+		return true
+	})
+	var visit func(nodes []*schema.Node, parent int)
+	visit = func(nodes []*schema.Node, parent int) {
+		for _, n := range nodes {
+			switch id := ids[n.ID]; {
+			case id == 0:
+				field := *n
+				field.Nullable = true
+				out = append(out, missingField{&field, parent})
+			case basics[id] == n.Basic && n.Basic != schema.Union:
+				visit(n.Children, id)
+			}
+		}
+	}
+	visit(s.Columns(), 0)
+	return out
+}
+
+// Repartition gives the table other partition fields, in the grammar of CreateOptions.Partition; none make it
+// unpartitioned. Shards written before keep the partitions that they have, and are found by them.
+func (t *Table) Repartition(ctx context.Context, fields []string) error {
+	return t.update(ctx, func() (*metaUpdate, error) {
+		asked, err := parsePartition(fields, t.schema)
+		if err != nil {
+			return nil, err
+		}
+		meta := t.ice.Metadata()
+		spec := t.numbered(fieldsOf(asked))
+		u := &metaUpdate{requirements: []table.Requirement{table.AssertDefaultSpecID(meta.DefaultPartitionSpec())}}
+		if last := meta.LastPartitionSpecID(); last != nil {
+			u.requirements = append(u.requirements, table.AssertLastAssignedPartitionID(*last))
+		}
+		u.done = func(meta table.Metadata) bool {
+			is := meta.PartitionSpec()
+			return sameFields(&is, &spec)
+		}
+		if u.done(meta) {
+			return nil, nil
+		}
+		for _, s := range meta.PartitionSpecs() {
+			if sameFields(&s, &spec) {
+				u.updates = []table.Update{table.NewSetDefaultSpecUpdate(s.ID())}
+				return u, nil
+			}
+		}
+		u.updates = []table.Update{table.NewAddPartitionSpecUpdate(&spec, false), table.NewSetDefaultSpecUpdate(-1)}
+		return u, nil
+	})
+}
+
+func fieldsOf(spec *iceberg.PartitionSpec) (out []iceberg.PartitionField) {
+	for _, f := range spec.Fields() {
+		out = append(out, f)
+	}
+	return out
+}
+
+// numbered makes a spec of fields: one that an earlier spec had keeps its number, the others get new ones.
+func (t *Table) numbered(fields []iceberg.PartitionField) iceberg.PartitionSpec {
+	meta := t.ice.Metadata()
+	next, id := firstPartitionID, 0
+	if last := meta.LastPartitionSpecID(); last != nil {
+		next = max(next, *last+1)
+	}
+	for _, s := range meta.PartitionSpecs() {
+		id = max(id, s.ID()+1)
+	}
+	for i := range fields {
+		fields[i].FieldID = 0
+		for _, s := range meta.PartitionSpecs() {
+			for _, f := range s.Fields() {
+				if f.SourceID() == fields[i].SourceID() && f.Transform.Equals(fields[i].Transform) {
+					fields[i].FieldID = f.FieldID
+					if others := slices.Delete(slices.Clone(fields), i, i+1); !nameTaken(t.schema, f, others) {
+						fields[i].Name = f.Name // else a column that came later has it
+					}
+				}
+			}
+		}
+		if fields[i].FieldID == 0 {
+			fields[i].FieldID = next
+			next++
+		}
+	}
+	return iceberg.NewPartitionSpecID(id, fields...)
+}
+
+func sameFields(a, b *iceberg.PartitionSpec) bool {
+	return slices.EqualFunc(fieldsOf(a), fieldsOf(b), func(x, y iceberg.PartitionField) bool {
+		return x.FieldID == y.FieldID && x.SourceID() == y.SourceID() && x.Transform.Equals(y.Transform)
+	})
+}

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
+	"github.com/shardcat/shardcat/catalog/internal/commitqueue"
 	"github.com/shardcat/shardcat/catalog/internal/metadataio"
 	"github.com/shardcat/shardcat/internal/parallel"
 	"github.com/shardcat/shardcat/manifest"
@@ -321,4 +323,24 @@ func (m *groupMember) finish(t *Table, result *CommitResult, err error) {
 		m.result, m.state = &own, t.ice
 	}
 	close(m.done)
+}
+
+// queued begins a change. Its Leave must be called when the change has ended.
+func (t *Table) queued(yields bool) *commitqueue.Writer {
+	return &commitqueue.Writer{Queue: t.cat.queue, Table: queuedTable{t}, Yields: yields, Now: t.cat.opts.Now, Log: t.cat.opts.Log}
+}
+
+// queuedTable is a table as its queue of writers sees it.
+type queuedTable struct{ *Table }
+
+func (t queuedTable) UUID() uuid.UUID { return t.ice.Metadata().TableUUID() }
+func (t queuedTable) Name() string    { return t.name.String() }
+func (t queuedTable) Exists() bool    { return t.creation == nil }
+
+func (t queuedTable) LastCommit() time.Time {
+	head := t.ice.CurrentSnapshot()
+	if head == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(head.TimestampMs)
 }

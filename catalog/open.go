@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/shardcat/shardcat/catalog/internal/restcat"
 	"github.com/shardcat/shardcat/catalog/internal/sqlcat"
 	"github.com/shardcat/shardcat/catalog/internal/vended"
+	"github.com/shardcat/shardcat/internal/icebergaccess"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/urlresolve"
 )
@@ -356,4 +359,22 @@ func (c *Catalog) MetadataCounters() blobio.Counters { return c.metadata.Counter
 // MetadataCountersByStore are those requests by bucket.
 func (c *Catalog) MetadataCountersByStore() map[string]blobio.Counters {
 	return c.metadata.CountersByStore()
+}
+
+func init() {
+	icebergaccess.MetadataOf = func(t any) table.Metadata { return t.(*Table).ice.Metadata() }
+	icebergaccess.WaitingAppends = func(c any) int { return c.(*Catalog).groups.queued() }
+	icebergaccess.Wrap = func(o any, wrap func(icecatalog.Catalog) icecatalog.Catalog) { o.(*Options).wrap = wrap }
+}
+
+// metadataObject ends the names of files of metadata that are never written again: those with a UUID, as iceberg-go, Java's Iceberg and
+// PyIceberg name them. Files of Hadoop tables, v1.metadata.json, are not among them.
+var metadataObject = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(-m[0-9]+)?(\.avro|(\.gz|\.zstd)?\.metadata\.json(\.gz|\.zstd)?)$`)
+})
+
+// Cacheable reports whether the object at url may be kept in a cache (blobio.CacheOptions.Cacheable): an object of a shard, or a
+// metadata file, manifest list or manifest, whose name is never used again.
+func Cacheable(url string) bool {
+	return shardfmt.Cacheable(url) || metadataObject().MatchString(path.Base(url))
 }

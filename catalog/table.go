@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/apache/iceberg-go"
@@ -18,6 +19,7 @@ import (
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // Table is a table as it was when it was loaded (or last refreshed, or committed to). Not for concurrent use;
@@ -331,3 +333,28 @@ func (c *Catalog) notFound(ctx context.Context, name Name, err error) error {
 
 // Head is the current snapshot of main, 0 for a table that has none yet.
 func (t *Table) Head() int64 { return t.head("") }
+
+// metadataPlaces are where the files of a table's metadata may lie: the warehouse, the folder of the metadata file that the catalog
+// names and the one around it, and in stores other than the local file system the whole buckets of these and of the vault.
+func (c *Catalog) metadataPlaces(metadata string) (places []urlresolve.Prefix) {
+	folder := metadataio.CanonicalURL(metadata)
+	folder = folder[:strings.LastIndexByte(folder, '/')+1]
+	around := strings.TrimSuffix(strings.TrimSuffix(folder, "/"), "/metadata")
+	for _, place := range []string{c.warehouse, strings.TrimSuffix(folder, "/"), around, c.vault} {
+		if place == "" {
+			continue
+		}
+		at, err := urlresolve.Parse(place + "/")
+		switch {
+		case err != nil:
+			continue
+		case at.Scheme != "file":
+			places = append(places, urlresolve.Prefix{Scheme: at.Scheme, Bucket: at.Bucket})
+			continue
+		}
+		if p, err := urlresolve.ParsePrefix(place); err == nil {
+			places = append(places, p)
+		}
+	}
+	return places
+}

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/shardcat/shardcat/catalog/internal/caterr"
 	"github.com/shardcat/shardcat/manifest"
+	"github.com/shardcat/shardcat/urlresolve"
 )
 
 // EntryFaults lists where an entry states other things than its shard.
@@ -49,4 +51,16 @@ func columnFaults(id int, entry, shard manifest.Column) (out []string) {
 		out = append(out, fmt.Sprintf("field %d: its entry has the upper bound %x, the shard %x", id, entry.Upper, shard.Upper))
 	}
 	return out
+}
+
+// Place refuses an entry whose root lies where the table has no business.
+func Place(path string, allow []urlresolve.Prefix) error {
+	at, err := urlresolve.Parse(path)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(allow, func(p urlresolve.Prefix) bool { return p.Holds(at) }) {
+		return fmt.Errorf("%w: the entry %s is neither in the table's vault folder nor in an adopted one", caterr.ErrUnsafe, path)
+	}
+	return nil
 }
