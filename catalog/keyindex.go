@@ -2,12 +2,14 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/keyindex"
+	"github.com/shardcat/shardcat/catalog/internal/keysearch"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
 	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
@@ -35,22 +37,38 @@ func (t *Table) keyIndexDefs() []keyindex.Def {
 	return all
 }
 
-// keyIndexFor opens the key index that can tell most of a key's columns, or none.
-func (t *Table) keyIndexFor(ctx context.Context, ts *manifest.TableSchema, columns []int) (*keyindex.Index, error) {
-	for _, def := range t.keyIndexDefs() {
-		if !slices.Equal(def.IDs, columns) {
-			continue
-		}
-		x, err := t.keyIndexFolder(t.cat.client).Open(ctx, ts, def)
-		if err != nil && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil && def.Object != "" {
-			t.cat.opts.Log.Warn("a key index is not used", "table", t.name.String(), "index", t.keyIndexName(&def), "error", err)
-		}
-		return x, nil
+// withKeyIndex opens a key index for use. One that can't be read is not used, for nothing rests on it.
+func (t *Table) withKeyIndex(ctx context.Context, ts *manifest.TableSchema, def keyindex.Def, use func(*keyindex.Index) error) error {
+	x, err := t.keyIndexFolder(t.cat.client).Open(ctx, ts, def)
+	if err == nil {
+		err = use(x)
 	}
-	return nil, nil
+	if err != nil && ctx.Err() == nil && def.Object != "" {
+		t.cat.opts.Log.Warn("a key index is not used", "table", t.name.String(), "index", t.keyIndexName(&def), "error", err)
+	}
+	return ctx.Err()
+}
+
+// rowsOfKeys finds the live rows of a branch that have keys of a list.
+func (t *Table) rowsOfKeys(ctx context.Context, branch string, s *keysearch.Search) ([]tablescan.Match, error) {
+	if s.Key.SchemaID != t.ice.Schema().ID {
+		return nil, fmt.Errorf("%w: the table's columns were changed concurrently; ingest again", ErrConflict)
+	}
+	span := s.Span()
+	if span == nil {
+		return nil, nil
+	}
+	p, err := t.Plan(ctx, ScanOptions{At: At{Ref: branch}, Where: span, Select: []string{}, IgnoreIndexes: true})
+	if err != nil {
+		return nil, err
+	}
+	return s.Run(ctx, t.scanned(t.schema, nil), p.Shards, func(ctx context.Context) (found *keyindex.Index, err error) {
+		defs, columns := t.keyIndexDefs(), t.idsOfKey(s.Key)
+		if i := slices.IndexFunc(defs, func(d keyindex.Def) bool { return slices.Equal(d.IDs, columns) }); i >= 0 {
+			err = t.withKeyIndex(ctx, t.schema, defs[i], func(x *keyindex.Index) error { found = x; return nil })
+		}
+		return found, err
+	})
 }
 
 // keyIndexName is the specification of a key index.
@@ -69,7 +87,7 @@ func (t *Table) keyIndexName(d *keyindex.Def) string {
 // siftKeys rules out the shards, and stripes of them, of which a key index of the table reports that no row matches.
 func (t *Table) siftKeys(ctx context.Context, p *Plan, ts *manifest.TableSchema) error {
 	where := tablescan.Asks(p)
-	if where == nil || len(p.Shards) <= fewShards {
+	if where == nil || len(p.Shards) <= keysearch.FewShards {
 		return nil
 	}
 	for _, def := range t.keyIndexDefs() {
@@ -77,15 +95,9 @@ func (t *Table) siftKeys(ctx context.Context, p *Plan, ts *manifest.TableSchema)
 		if !ok || def.Object == "" || !slices.Contains(where.Nodes(), key.Columns[0].ID) {
 			continue
 		}
-		x, err := t.keyIndexFolder(t.cat.client).Open(ctx, ts, def)
-		if err == nil {
-			err = tablescan.RuleOutKeys(ctx, p, x)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		err := t.withKeyIndex(ctx, ts, def, func(x *keyindex.Index) error { return tablescan.RuleOutKeys(ctx, p, x) })
 		if err != nil {
-			t.cat.opts.Log.Warn("a key index is not used", "table", t.name.String(), "index", t.keyIndexName(&def), "error", err)
+			return err
 		}
 	}
 	return nil

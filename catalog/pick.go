@@ -11,8 +11,8 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/shardcat/shardcat/catalog/internal/keysearch"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
-	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/internal/extsort"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -77,9 +77,9 @@ func (u *upsert) pick(ctx context.Context, s *table.Snapshot) (_ *CommitResult, 
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, d.close()) }()
-		u.search = &keySearch{table: t, key: d.key, keys: &d.keys, seen: map[string]*tablescan.Match{}}
+		u.search = &keysearch.Search{Key: d.key, Keys: &d.keys}
 		if d.unique {
-			u.search.refuse = func(_ int64, key []byte) error {
+			u.search.Refuse = func(_ int64, key []byte) error {
 				return fmt.Errorf("%w: snapshot %d has a key that main has: %s", ErrExists, s.SnapshotID, d.key.Text(key))
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/catalog/internal/jobrecord"
+	"github.com/shardcat/shardcat/catalog/internal/keysearch"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
 	"github.com/shardcat/shardcat/catalog/internal/rowkey"
-	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 )
 
@@ -39,7 +39,7 @@ func (t *Table) keyOf(o *IngestOptions) (*rowkey.Key, error) {
 // upsert is a job that adds a delivery whose keys it has looked for.
 type upsert struct {
 	removal
-	search *keySearch
+	search *keysearch.Search
 	// marked are the entries that take the place of shards in which rows were found, by the paths of these.
 	marked map[string]*manifest.Entry
 	done   DeleteResult
@@ -74,12 +74,12 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	u.search = &keySearch{table: t, branch: w.job.branch, key: key, keys: &d.keys, seen: map[string]*tablescan.Match{}}
+	u.search = &keysearch.Search{Key: key, Keys: &d.keys}
 	if unique {
-		u.search.refuse = func(row int64, key []byte) error {
-			return fmt.Errorf("%w: %s has a key that the table has: %s", ErrExists, d.rowName(row), u.search.key.Text(key))
+		u.search.Refuse = func(row int64, key []byte) error {
+			return fmt.Errorf("%w: %s has a key that the table has: %s", ErrExists, d.rowName(row), u.search.Key.Text(key))
 		}
-		if _, err := u.search.run(ctx); err != nil { // before anything is written
+		if _, err := u.job.table.rowsOfKeys(ctx, u.job.branch, u.search); err != nil { // before anything is written
 			return nil, err
 		}
 	}
@@ -106,9 +106,9 @@ func (u *upsert) ingest(ctx context.Context, src RecordSource, project *projecti
 // as they were found. So no other writer's row of a key goes unseen, whenever it was committed.
 func (u *upsert) prepare(ctx context.Context) (manifest.Change, error) {
 	c := manifest.Change{Operation: table.OpAppend, Properties: map[string]string{
-		manifest.OperationKey: u.job.record.Kind, deliveryKeyProperty: deliveryKey{u.search.refuse != nil, u.job.table.idsOfKey(u.search.key)}.String(),
+		manifest.OperationKey: u.job.record.Kind, deliveryKeyProperty: deliveryKey{u.search.Refuse != nil, u.job.table.idsOfKey(u.search.Key)}.String(),
 	}}
-	found, err := u.search.run(ctx)
+	found, err := u.job.table.rowsOfKeys(ctx, u.job.branch, u.search)
 	if err != nil {
 		return c, err
 	}

@@ -87,7 +87,7 @@ func DamageOf(ctx context.Context, p *Plan, e *manifest.Entry, rows int64) (*Dam
 	lost := &Damage{Shard: e.Path, Of: int(e.Stripes), Rows: e.Records, Why: whole.Error()}
 	var shard *shardfmt.Shard
 	err := nocache.Retry(ctx, rowsAreLost, func(ctx context.Context) (err error) {
-		shard, err = p.state.open(ctx, p.state.Client, e)
+		shard, err = p.state.Open(ctx, p.state.Client, e)
 		return err
 	})
 	if err != nil {

@@ -85,7 +85,7 @@ func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifes
 		return nil, corrupt.Unsupported(-1, "rows of an entry of format %q can't be deleted one by one", e.Format)
 	}
 	m.Opened = true
-	shard, err := p.state.open(ctx, client, e)
+	shard, err := p.state.Open(ctx, client, e)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Package tablescan plans scans of a table by what its manifests state, and reads the shards that remain. Package catalog has the table: it finds the
-// snapshot and the manifest entries, and asks key indexes.
+// snapshot and the manifest entries, and opens key indexes.
 package tablescan
 
 import (
@@ -50,7 +50,8 @@ type Table interface {
 	OriginalSchema() *arrow.Schema
 }
 
-func (s *State) open(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*shardfmt.Shard, error) {
+// Open opens the shard of an entry.
+func (s *State) Open(ctx context.Context, client *blobio.Client, e *manifest.Entry) (*shardfmt.Shard, error) {
 	return Open(ctx, client, s, e.Path, shardfmt.OpenOptions{Size: e.RootBytes})
 }
 

@@ -91,7 +91,7 @@ func (p *Plan) Tasks(ctx context.Context, splitSize int64) (*TaskPlan, error) {
 			out.Tasks = append(out.Tasks, whole)
 			continue
 		}
-		shard, err := t.open(ctx, t.Client, e)
+		shard, err := t.Open(ctx, t.Client, e)
 		if err != nil {
 			return nil, err
 		}

@@ -1,9 +1,9 @@
-package catalog
+// Package keysearch finds the rows of a table that have keys of a list: by key indexes, bounds, term filters, and the columns of the key.
+package keysearch
 
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -18,46 +18,45 @@ import (
 	"github.com/shardcat/shardcat/shardfmt/index"
 )
 
-// keySearch finds the live rows of a branch that have keys of a list. A shard never changes, so each is looked into once, however often the
+// Search finds the live rows that have keys of a list. A shard never changes, so each is looked into once, however often the
 // search runs: after another writer's commit only what that one added is.
-type keySearch struct {
-	table  *Table
-	branch string
-	key    *rowkey.Key
-	keys   *rowkey.List
+type Search struct {
+	Key  *rowkey.Key
+	Keys *rowkey.List
+	// Refuse, if not nil, ends the search at the first row that is found.
+	Refuse func(row int64, key []byte) error
+
+	state *tablescan.State
 	// seen are the shards that were looked into, with what was found in them, nil for nothing.
 	seen map[string]*tablescan.Match
-	// opened counts them; others were ruled out by their entries.
-	opened int
-	// refuse ends the search at the first row that is found.
-	refuse func(row int64, key []byte) error
-
-	mu sync.Mutex
 }
 
-// run looks into the shards of the head that are new to the search, and gives all with rows of the keys.
-func (s *keySearch) run(ctx context.Context) (found []tablescan.Match, err error) {
-	if s.key.SchemaID != s.table.ice.Schema().ID {
-		return nil, fmt.Errorf("%w: the table's columns were changed concurrently; ingest again", ErrConflict)
+// Index opens the key index that reports which shards have which keys, nil if there is none.
+type Index func(ctx context.Context) (*keyindex.Index, error)
+
+// Span selects the rows between the first and the last key; nil if there are no keys.
+func (s *Search) Span() filter.Expr {
+	if len(s.Keys.Batches) == 0 {
+		return nil
 	}
-	if len(s.keys.Batches) == 0 {
-		return nil, nil
-	}
-	low, high := s.keys.Batches[0].Low, s.keys.Batches[len(s.keys.Batches)-1].High
-	p, err := s.table.Plan(ctx, ScanOptions{At: At{Ref: s.branch}, Where: s.key.Span(low, high), Select: []string{}, IgnoreIndexes: true})
-	if err != nil {
-		return nil, err
+	return s.Key.Span(s.Keys.Batches[0].Low, s.Keys.Batches[len(s.Keys.Batches)-1].High)
+}
+
+// Run looks into those of the live shards with rows of the span that are new to the search, and gives all with rows of the keys.
+func (s *Search) Run(ctx context.Context, state *tablescan.State, live []*manifest.Entry, index Index) (found []tablescan.Match, err error) {
+	if s.state = state; s.seen == nil {
+		s.seen = map[string]*tablescan.Match{}
 	}
 	var fresh []*manifest.Entry
-	for _, e := range p.Shards {
+	for _, e := range live {
 		if _, known := s.seen[e.Path]; !known {
 			fresh = append(fresh, e)
 		}
 	}
-	if err := s.look(ctx, fresh); err != nil {
+	if err := s.look(ctx, fresh, index); err != nil {
 		return nil, err
 	}
-	for _, e := range p.Shards {
+	for _, e := range live {
 		if m := s.seen[e.Path]; m != nil {
 			found = append(found, *m)
 		}
@@ -66,17 +65,19 @@ func (s *keySearch) run(ctx context.Context) (found []tablescan.Match, err error
 }
 
 // look looks into shards, batch of keys after batch.
-func (s *keySearch) look(ctx context.Context, shards []*manifest.Entry) error {
+func (s *Search) look(ctx context.Context, shards []*manifest.Entry, open Index) (err error) {
 	matches := make([]*tablescan.Match, len(shards))
-	index, err := s.index(ctx, shards)
-	if err != nil {
-		return err
+	var index *keyindex.Index
+	if len(shards) > FewShards {
+		if index, err = open(ctx); err != nil {
+			return err
+		}
 	}
-	for i := range s.keys.Batches {
+	for i := range s.Keys.Batches {
 		if len(shards) == 0 {
 			break
 		}
-		set, err := s.keys.Load(&s.keys.Batches[i])
+		set, err := s.Keys.Load(&s.Keys.Batches[i])
 		if err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func (s *keySearch) look(ctx context.Context, shards []*manifest.Entry) error {
 		if err != nil {
 			return err
 		}
-		err = s.table.cat.client.EachUpTo(ctx, tablescan.ShardsAtOnce, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
+		err = s.state.Client.EachUpTo(ctx, tablescan.ShardsAtOnce, len(shards), func(ctx context.Context, client *blobio.Client, i int) error {
 			err := parallel.Guarded(func() error {
 				return s.shard(ctx, client, shards[i], keysOfShard{set, s.left(shards[i], set, may[i], hits[i]), hits[i]}, &matches[i])
 			})
@@ -112,20 +113,12 @@ func (s *keySearch) look(ctx context.Context, shards []*manifest.Entry) error {
 	return nil
 }
 
-// fewShards are looked into without a look at an index first, which would cost as many requests.
-const fewShards = 3
-
-// index opens the key index that reports which of some shards have which keys, nil if there is none.
-func (s *keySearch) index(ctx context.Context, shards []*manifest.Entry) (*keyindex.Index, error) {
-	if len(shards) <= fewShards {
-		return nil, nil
-	}
-	return s.table.keyIndexFor(ctx, s.table.schema, s.table.idsOfKey(s.key))
-}
+// FewShards are looked into without a look at an index first, which would cost as many requests.
+const FewShards = 3
 
 // left are the keys of a set that a shard may have: those that a key index names, if it covers the shard, else those that bounds and term filters
 // leave.
-func (s *keySearch) left(e *manifest.Entry, set *rowkey.Set, may []bool, hits *keyindex.Hits) (left [][]byte) {
+func (s *Search) left(e *manifest.Entry, set *rowkey.Set, may []bool, hits *keyindex.Hits) (left [][]byte) {
 	if hits != nil {
 		for _, i := range hits.Keys {
 			left = append(left, set.Keys[i])
@@ -147,16 +140,16 @@ func (s *keySearch) left(e *manifest.Entry, set *rowkey.Set, may []bool, hits *k
 // sift asks the term filters of shards, where they have some of columns of the key, which keys of a set each shard may have; nil is all. It costs a few
 // short reads for each matrix, which shards of one commit share, and spares the roots and indexes of shards that have none of the keys. Shards of which a
 // key index has told are not asked about.
-func (s *keySearch) sift(ctx context.Context, shards []*manifest.Entry, hits []*keyindex.Hits, set *rowkey.Set) (may [][]bool, err error) {
+func (s *Search) sift(ctx context.Context, shards []*manifest.Entry, hits []*keyindex.Hits, set *rowkey.Set) (may [][]bool, err error) {
 	may = make([][]bool, len(shards))
 	if len(set.Keys) > keyindex.MostLookedUp {
 		return may, nil
 	}
-	allow, err := s.table.Allowed()
+	allow, err := s.state.Allowed()
 	if err != nil {
 		return nil, err
 	}
-	units, stripes := tablescan.TermFilters(s.table.schema, shards, allow, func(i int) bool {
+	units, stripes := tablescan.TermFilters(s.state.Schema, shards, allow, func(i int) bool {
 		return hits[i] != nil || len(s.possible(shards[i], set)) == 0
 	})
 	if len(units) == 0 {
@@ -164,9 +157,9 @@ func (s *keySearch) sift(ctx context.Context, shards []*manifest.Entry, hits []*
 	}
 	keys := make([][]filter.Value, len(set.Keys))
 	for i, key := range set.Keys {
-		keys[i] = s.key.Values(key)
+		keys[i] = s.Key.Values(key)
 	}
-	found, err := index.PruneKeys(ctx, s.table.cat.client, s.key.Columns, keys, units)
+	found, err := index.PruneKeys(ctx, s.state.Client, s.Key.Columns, keys, units)
 	if err != nil {
 		return nil, err
 	}
@@ -193,21 +186,18 @@ type keysOfShard struct {
 
 // shard looks for some keys of a set in a shard: first by what its entry states, then by what its root, its Bloom filters and indexes say, then
 // in the columns of the key. Where a key index has told which records have them, only the columns of those are read.
-func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, keys keysOfShard, m **tablescan.Match) error {
+func (s *Search) shard(ctx context.Context, client *blobio.Client, e *manifest.Entry, keys keysOfShard, m **tablescan.Match) error {
 	if len(keys.left) == 0 {
 		return nil
 	}
-	p, err := s.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Where: s.key.Filter(keys.left), Select: []string{}})
+	p, err := tablescan.New(s.state, []*manifest.Entry{e}, tablescan.ScanOptions{Where: s.Key.Filter(keys.left), Select: []string{}})
 	if err != nil || !tablescan.MayMatch(p, e) {
 		return err
 	}
-	s.mu.Lock()
-	s.opened++
-	s.mu.Unlock()
 	if !e.IsShard() {
 		return corrupt.Unsupported(-1, "rows of an entry of format %q can't be replaced one by one; compact the table first", e.Format)
 	}
-	shard, err := s.table.openShard(ctx, client, e.Path, e.RootBytes)
+	shard, err := s.state.Open(ctx, client, e)
 	if err != nil {
 		return err
 	}
@@ -232,7 +222,7 @@ func (s *keySearch) shard(ctx context.Context, client *blobio.Client, e *manifes
 }
 
 // stripe looks into a stripe.
-func (s *keySearch) stripe(ctx context.Context, in *tablescan.Search, i int, hits *keyindex.Hits) (deleted []byte, n int64, err error) {
+func (s *Search) stripe(ctx context.Context, in *tablescan.Search, i int, hits *keyindex.Hits) (deleted []byte, n int64, err error) {
 	switch {
 	case hits == nil:
 		return in.Stripe(ctx, i)
@@ -243,23 +233,23 @@ func (s *keySearch) stripe(ctx context.Context, in *tablescan.Search, i int, hit
 }
 
 // possible are the keys of a set that an entry's bounds and partition leave.
-func (s *keySearch) possible(e *manifest.Entry, set *rowkey.Set) [][]byte {
-	n := s.key.Columns[0]
+func (s *Search) possible(e *manifest.Entry, set *rowkey.Set) [][]byte {
+	n := s.Key.Columns[0]
 	var low, high []byte
-	if stats := s.table.schema.Stats(e, n.ID); stats != nil {
+	if stats := s.state.Schema.Stats(e, n.ID); stats != nil {
 		if stats.Min != nil {
-			low = s.key.Part(n, stats.Min)
+			low = s.Key.Part(n, stats.Min)
 		}
 		if stats.Max != nil {
-			high = s.key.Part(n, stats.Max)
+			high = s.Key.Part(n, stats.Max)
 		}
 	}
 	return set.Within(low, high)
 }
 
 // mark sets the bits of the rows of a batch that have a key of the set; at is the place of its first row.
-func (s *keySearch) mark(b arrow.RecordBatch, at int, bitmap []byte, set *rowkey.Set) error {
-	r, err := s.key.Reader(b)
+func (s *Search) mark(b arrow.RecordBatch, at int, bitmap []byte, set *rowkey.Set) error {
+	r, err := s.Key.Reader(b)
 	if err != nil {
 		return err
 	}
@@ -277,8 +267,8 @@ func (s *keySearch) mark(b arrow.RecordBatch, at int, bitmap []byte, set *rowkey
 		if found < 0 {
 			continue
 		}
-		if s.refuse != nil {
-			return s.refuse(set.Rows[found], key)
+		if s.Refuse != nil {
+			return s.Refuse(set.Rows[found], key)
 		}
 		bitmap[place/8] |= bit
 	}
