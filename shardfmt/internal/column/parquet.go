@@ -140,7 +140,7 @@ func (c *parquetColumn) know(x *externalChunk) (out []colstream.Request, err err
 		known, ok := c.footers.Load(x.file)
 		if !ok {
 			out = append(out, c.footerRequest(x))
-		} else if err := x.describe(known.(*parquetchunk.Footer), c.node, c.mem); err != nil {
+		} else if err := c.describe(x, known.(*parquetchunk.Footer)); err != nil {
 			return nil, corrupt.Locate(err, x.file, 0)
 		}
 	}
@@ -166,11 +166,11 @@ func (c *parquetColumn) footerRequest(x *externalChunk) colstream.Request {
 }
 
 // describe takes what the footer states about the chunk, which must be what the reference states.
-func (x *externalChunk) describe(f *parquetchunk.Footer, node *schema.Node, mem *budget.Account) (err error) {
+func (c *parquetColumn) describe(x *externalChunk, f *parquetchunk.Footer) (err error) {
 	if x.chunk, err = f.Referred(x.ref); err != nil {
 		return err
 	}
-	x.decoder, err = parquetchunk.NewDecoder(x.chunk, node, mem)
+	x.decoder, err = parquetchunk.NewDecoder(x.chunk, c.node, c.mem)
 	return err
 }
 
@@ -360,6 +360,7 @@ func (c *parquetColumn) Release(pos uint64) {
 		x.pages.Release(pos - c.first[i])
 		if pos >= c.first[i+1] {
 			x.last = nil
+			x.decoder.Release()
 		}
 	}
 }

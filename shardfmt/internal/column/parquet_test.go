@@ -5,17 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/shardcat/shardcat/shardfmt/corrupt"
 	"github.com/shardcat/shardcat/shardfmt/internal/arrowtype"
+	"github.com/shardcat/shardcat/shardfmt/internal/budget"
 	"github.com/shardcat/shardcat/shardfmt/internal/colstream"
 	"github.com/shardcat/shardcat/shardfmt/internal/meta"
 	"github.com/shardcat/shardcat/shardfmt/internal/metapb"
@@ -180,6 +184,72 @@ func TestParquetWithoutPageMap(t *testing.T) {
 	if some < 3 {
 		t.Errorf("%d requests: footer, map, page", some)
 	}
+}
+
+// The dictionary of a chunk is given back with its last position, and takes memory for one chunk at a time.
+func TestParquetDictionariesAreReleased(t *testing.T) {
+	const limit, rows, entries = 1 << 20, 500, 50
+	types := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	for i := range int64(10 * rows) {
+		b.Append(i % entries)
+	}
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(types, &out, parquet.NewWriterProperties(parquet.WithMaxRowGroupLength(rows)), pqarrow.DefaultWriterProps())
+	if err == nil {
+		err = w.Write(array.NewRecordBatch(types, []arrow.Array{b.NewArray()}, 10*rows))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	free := func(release bool) uint64 {
+		f, mem := over(t, out.Bytes(), 0), budget.New(limit).Account()
+		c, err := Open(t.Context(), Field{Source: f, Node: numberNode, Records: f.field.Field.PositionCount}, mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for g := range uint64(10) {
+			r := colstream.Range{Start: g * rows, End: (g + 1) * rows}
+			mem.NextBatch(false)
+			mem.Fetched(limit)
+			for q := f.mustNeed(t, c, r); len(q) > 0; q = f.mustNeed(t, c, r) {
+				for _, x := range q {
+					if err := x.Fill(f.objects[x.URL][x.Start:x.End]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if _, err := c.Read(r); err != nil {
+				t.Fatal(err)
+			}
+			if release {
+				c.Release(r.End)
+			}
+		}
+		mem.NextBatch(false)
+		return uint64(sort.Search(limit, func(n int) bool {
+			err := mem.Hold(uint64(n))
+			if err == nil {
+				mem.Drop(uint64(n))
+			}
+			return err != nil
+		}))
+	}
+	if kept, released := free(false), free(true); released < kept+10*entries*8 {
+		t.Errorf("%d bytes are free where dictionaries are released, %d otherwise", released, kept)
+	}
+}
+
+func (f *files) mustNeed(t *testing.T, c Column, r colstream.Range) []colstream.Request {
+	t.Helper()
+	q, err := c.Need([]colstream.Range{r}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
 
 // The pages may be in another file than the footer, which is read for the footer alone.

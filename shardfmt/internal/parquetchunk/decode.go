@@ -131,8 +131,11 @@ func (d *Decoder) Decode(dict, pages []byte, n int, base uint64) (arrow.Array, e
 	return batch.Column(0), nil
 }
 
-// Close gives back what the decoder holds of its account.
-func (d *Decoder) Close() { d.run.Close() }
+// Release gives back what the decoder holds of its account: the dictionary, which it takes again when it is needed.
+func (d *Decoder) Release() {
+	d.run.Release()
+	d.known = false
+}
 
 // sizeOf is the number of bytes of an array's buffers.
 func sizeOf(d arrow.ArrayData) (n uint64) {

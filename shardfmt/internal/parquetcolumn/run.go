@@ -13,6 +13,7 @@ import (
 // Not for concurrent use.
 type Run struct {
 	reader
+	to             arrow.DataType
 	mem            *charged
 	n, done, nulls int
 }
@@ -24,17 +25,21 @@ func NewRun(leaf parquetcodec.Leaf, depth Depth, to arrow.DataType, account *bud
 	if v == nil {
 		return nil
 	}
-	return &Run{reader: reader{leaf: leaf, depth: depth, values: v, take: mem.take}, mem: mem}
+	return &Run{reader: reader{leaf: leaf, depth: depth, values: v, take: mem.take}, to: to, mem: mem}
 }
 
 // Dictionary takes the dictionary page, which must stay as it is.
 func (r *Run) Dictionary(p *parquetcodec.Page) error { return r.dictionary(p) }
 
-// Hold charges bytes of the dictionary page, until Close.
+// Hold charges bytes of the dictionary page, until Release.
 func (r *Run) Hold(n uint64) error { return r.mem.hold(n) }
 
-// Close gives back what the dictionary holds of the account.
-func (r *Run) Close() { r.mem.account.Drop(r.mem.held) }
+// Release lets go of the dictionary, and gives back what it holds of the account.
+func (r *Run) Release() {
+	r.values, r.coding = valuesOf(r.leaf, r.to, r.mem), false
+	r.mem.account.Drop(r.mem.held)
+	r.mem.held = 0
+}
 
 // Begin begins an array of n positions.
 func (r *Run) Begin(n int) error {

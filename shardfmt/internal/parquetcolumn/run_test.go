@@ -196,7 +196,7 @@ func runOf(chunk []byte, codec compress.Compression, leaf parquetcodec.Leaf, dep
 	if run == nil {
 		return nil, fmt.Errorf("%v isn't decoded as %v", leaf, to)
 	}
-	defer run.Close()
+	defer run.Release()
 	n := 0
 	each := func(do func(p *parquetcodec.Page) error) error {
 		for at := 0; at < len(chunk); {

@@ -206,7 +206,7 @@ func (r *reading) values(c *parquetchunk.Chunk, dict, pages, pageMap []byte) err
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer d.Release()
 	for first := 0; first < m.Blocks(); {
 		from, start := position(m, first)
 		end := first + 1
