@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/shardcat/shardcat/blobio"
+	"github.com/shardcat/shardcat/catalog/internal/colstats"
 	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
@@ -38,6 +39,10 @@ type (
 	Task = tablescan.Task
 	// TaskPlan is a scan cut into tasks, see Plan.Tasks.
 	TaskPlan = tablescan.TaskPlan
+	// Statistics are what the shards of a table state about its columns, see Table.Statistics.
+	Statistics = colstats.Statistics
+	// ColumnStatistics are those of one column, or of one member of a struct.
+	ColumnStatistics = colstats.ColumnStatistics
 )
 
 const (
@@ -186,4 +191,10 @@ func (t *Table) Matcher(where filter.Expr) (whole func(*manifest.Entry) bool, co
 	return func(e *manifest.Entry) bool {
 		return bound.MustMatch(func(id uint32) *filter.Stats { return t.schema.Stats(e, id) })
 	}, columns, nil
+}
+
+// Statistics gives the statistics of all columns of a state of the table. It reads the roots of the shards, and of
+// their data only columns whose statistics are missing or count records that are deleted.
+func (t *Table) Statistics(ctx context.Context, at At) (*Statistics, error) {
+	return colstats.Of(ctx, t.scanned(t.schema, nil), t.Entries(ctx, at))
 }

@@ -1,11 +1,15 @@
-package catalog
+// Package colstats gathers statistics of a table's columns: those that its shards state, and of columns whose statistics are missing or count deleted
+// records, their values.
+package colstats
 
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/shardcat/shardcat/catalog/internal/projection"
+	"github.com/shardcat/shardcat/catalog/internal/tablescan"
 	"github.com/shardcat/shardcat/manifest"
 	"github.com/shardcat/shardcat/shardfmt"
 	"github.com/shardcat/shardcat/shardfmt/schema"
@@ -43,18 +47,17 @@ type ColumnStatistics struct {
 	Scanned int `json:"scanned_shards,omitempty"`
 }
 
-// Statistics gives the statistics of all columns of a state of the table. It reads the roots of the shards, and of
-// their data only columns whose statistics are missing or count records that are deleted.
-func (t *Table) Statistics(ctx context.Context, at At) (*Statistics, error) {
-	g := &gathering{table: t, out: &Statistics{}}
-	for _, n := range t.schema.Shard.Fields {
+// Of gathers the statistics of a state of a table, whose entries are given.
+func Of(ctx context.Context, state *tablescan.State, entries iter.Seq2[*manifest.Entry, error]) (*Statistics, error) {
+	g := &gathering{state: state, out: &Statistics{}}
+	for _, n := range state.Schema.Shard.Fields {
 		g.add(n, schema.JoinPath(n.Name))
 	}
-	for e, err := range t.Entries(ctx, at) {
-		if err != nil {
-			return nil, err
+	for e, err := range entries {
+		if err == nil {
+			err = g.shard(ctx, e)
 		}
-		if err := g.shard(ctx, e); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +69,7 @@ func (t *Table) Statistics(ctx context.Context, at At) (*Statistics, error) {
 
 // gathering adds up the statistics of shards.
 type gathering struct {
-	table   *Table
+	state   *tablescan.State
 	out     *Statistics
 	columns []*gathered
 }
@@ -93,11 +96,11 @@ func (g *gathering) shard(ctx context.Context, e *manifest.Entry) error {
 	g.out.Shards++
 	g.out.Rows += e.Records
 	g.out.Bytes += e.StoredBytes
-	shard, err := g.table.openShard(ctx, g.table.cat.client, e.Path, e.RootBytes)
+	shard, err := g.state.Open(ctx, g.state.Client, e)
 	if err != nil {
 		return err
 	}
-	ids, err := g.table.schema.MapShard(ctx, shard)
+	ids, err := g.state.Schema.MapShard(ctx, shard)
 	if err != nil {
 		return err
 	}
@@ -117,7 +120,7 @@ func (g *gathering) shard(ctx context.Context, e *manifest.Entry) error {
 
 // bytes are what an entry states is stored for a node and those below it.
 func (g *gathering) bytes(e *manifest.Entry, n *schema.Node) int64 {
-	total := e.Columns[g.table.schema.IDs[n.ID]].Bytes
+	total := e.Columns[g.state.Schema.IDs[n.ID]].Bytes
 	for _, c := range n.Children {
 		total += g.bytes(e, c)
 	}
@@ -126,7 +129,7 @@ func (g *gathering) bytes(e *manifest.Entry, n *schema.Node) int64 {
 
 // known adds what the shard states about a column; false if that is not the truth about its live rows.
 func (g *gathering) known(ctx context.Context, shard *shardfmt.Shard, ids []int, c *gathered) (bool, error) {
-	node := slices.Index(ids, g.table.schema.IDs[c.node.ID])
+	node := slices.Index(ids, g.state.Schema.IDs[c.node.ID])
 	switch {
 	case node >= 0:
 		return c.sum.AddShard(ctx, shard, uint32(node))
@@ -139,7 +142,7 @@ func (g *gathering) known(ctx context.Context, shard *shardfmt.Shard, ids []int,
 
 // scan reads a column of one shard and gathers its statistics again.
 func (g *gathering) scan(ctx context.Context, e *manifest.Entry, c *gathered) error {
-	p, err := g.table.PlanOf([]*manifest.Entry{e}, ScanOptions{Select: []string{c.path}})
+	p, err := tablescan.New(g.state, []*manifest.Entry{e}, tablescan.ScanOptions{Select: []string{c.path}})
 	if err != nil {
 		return err
 	}
