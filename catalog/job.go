@@ -23,11 +23,15 @@ const (
 	jobPick     = "cherry-pick"
 )
 
-// The records of jobs, and their states as those tell.
+// The records of jobs. Their fields: go doc github.com/shardcat/shardcat/catalog/internal/jobrecord.Record
 type (
+	// JobRecord is the record of a begun job: its inputs, its outputs and where it began.
 	JobRecord = jobrecord.Record
-	JobEnd    = jobrecord.End
-	JobState  = jobrecord.State
+	// JobEnd is the record of how a job ended.
+	JobEnd = jobrecord.End
+	// JobState is what the records of a job prove of it.
+	JobState = jobrecord.State
+	// InputFile is a file that a job loads, identified by URL, size and ETag.
 	InputFile = jobrecord.InputFile
 )
 
