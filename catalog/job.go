@@ -31,7 +31,7 @@ type (
 	JobEnd = jobrecord.End
 	// JobState is what the records of a job prove of it.
 	JobState = jobrecord.State
-	// InputFile is a file that a job loads, identified by URL, size and ETag.
+	// InputFile is a file that a job loads: its URL and its size in bytes.
 	InputFile = jobrecord.InputFile
 )
 

@@ -77,7 +77,7 @@ type End struct {
 // JobRecord is Record under the name that State has it by.
 type JobRecord = Record
 
-// State is a job of a table as its records tell.
+// State is what the records of a job state about it.
 type State struct {
 	JobRecord
 	// End is how the job ended, nil while it is open.
