@@ -2,11 +2,13 @@ package compaction_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -65,6 +67,10 @@ func (s *slowStore) historyOf(t *testing.T, snapshots int) (size, text int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compressed := strings.HasSuffix(newest, ".gz.metadata.json")
+	if compressed {
+		b = unpacked(t, b)
+	}
 	metadata := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber() // numbers of snapshots are longer than a float
@@ -72,7 +78,16 @@ func (s *slowStore) historyOf(t *testing.T, snapshots int) (size, text int64) {
 		t.Fatal(err)
 	}
 	addHistory(t, metadata, snapshots)
-	if b, err = json.Marshal(metadata); err == nil {
+	b, err = json.Marshal(metadata)
+	text = int64(len(b))
+	if err == nil && compressed {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		_, err = z.Write(b)
+		err = errors.Join(err, z.Close())
+		b = packed.Bytes()
+	}
+	if err == nil {
 		err = s.bucket.Delete(t.Context(), newest, blobio.DeleteOptions{})
 	}
 	if err == nil {
@@ -94,7 +109,21 @@ func (s *slowStore) historyOf(t *testing.T, snapshots int) (size, text int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return int64(len(packed)), int64(len(b))
+	return int64(len(packed)), text
+}
+
+// unpacked is what gzip has packed.
+func unpacked(t *testing.T, packed []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // addHistory puts snapshots before the oldest of metadata until there are so many.
