@@ -3,11 +3,11 @@ package tablescan
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"slices"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
 	"github.com/shardcat/shardcat/blobio"
 	"github.com/shardcat/shardcat/catalog/internal/projection"
@@ -101,8 +101,7 @@ func (p *Plan) matchShard(ctx context.Context, client *blobio.Client, e *manifes
 			return nil, err
 		}
 		if n > 0 {
-			m.Stripes[i] = deleted
-			m.Rows += n
+			m.Add(i, deleted, n)
 		}
 	}
 	if live := int64(shard.Records() - shard.Deleted()); live != e.Records {
@@ -273,16 +272,9 @@ func (s *Search) markWithin(ctx context.Context, st shardfmt.StripeInfo, from, t
 
 // allBits is a bitmap of n set bits.
 func allBits(n uint64) []byte {
-	b := make([]byte, (n+7)/8)
-	for i := range n {
-		b[i/8] |= 1 << (i % 8)
-	}
+	b := make([]byte, bitutil.BytesForBits(int64(n)))
+	bitutil.SetBitsTo(b, 0, int64(n), true)
 	return b
 }
 
-func count(bitmap []byte) (n int64) {
-	for _, b := range bitmap {
-		n += int64(bits.OnesCount8(b))
-	}
-	return n
-}
+func count(bitmap []byte) int64 { return int64(bitutil.CountSetBits(bitmap, 0, 8*len(bitmap))) }
